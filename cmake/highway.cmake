@@ -1,0 +1,10 @@
+# Highway, through its CMake package or, where a distribution ships none that works, pkg-config.
+find_package(hwy CONFIG QUIET)
+if(TARGET hwy::hwy)
+  add_library(zyfa_highway ALIAS hwy::hwy)
+else()
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+  add_library(zyfa_highway INTERFACE)
+  target_link_libraries(zyfa_highway INTERFACE PkgConfig::HWY)
+endif()
