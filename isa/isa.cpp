@@ -1,0 +1,166 @@
+#include "isa/isa.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace zyfa::isa {
+namespace {
+
+using enum Role;
+
+constexpr std::uint8_t dwords_of(Type type) {
+  return type == Type::u64 || type == Type::i64 || type == Type::f64 || type == Type::mask ? 2 : 1;
+}
+constexpr Arg out(Type t) { return {write, t, dwords_of(t)}; }
+constexpr Arg in(Type t) { return {read, t, dwords_of(t)}; }
+constexpr Arg both(Type t) { return {update, t, dwords_of(t)}; }
+constexpr Arg wide(Role role, Type t, int dwords) { return {role, t, static_cast<std::uint8_t>(dwords)}; }
+constexpr Arg number{read, Type::bits, 0};
+
+constexpr int bits_of(Type t) {
+  return t == Type::e4m3 ? 8 : t == Type::bf16 || t == Type::f16 || t == Type::u16 ? 16 : 32 * dwords_of(t);
+}
+// Registers of a matrix operand of rows x columns elements over 64 lanes.
+constexpr Arg matrix(Role role, Type t, int rows, int columns) {
+  return wide(role, t, rows * columns * bits_of(t) / 64 / 32);
+}
+
+// A dword count becomes bytes per lane.
+constexpr std::uint8_t bytes(int dwords) { return static_cast<std::uint8_t>(dwords * 4); }
+
+using T = Type;
+using C = Class;
+
+// Each macro turns the columns of its kind into a Desc. clang-format would spread one line over six.
+// clang-format off
+constexpr Desc descs[] = {
+#define HEAD(mnemonic, kind_, class_) .name = #mnemonic, .kind = Kind::kind_, .cls = C::class_
+#define SOP1(op_, D, A, use, ...)         Desc{HEAD(op_, SOP1, Salu), .args = {out(T::D), in(T::A)}, .scc = SccUse::use},
+#define SOP2(op_, D, A, B, use, ...)      Desc{HEAD(op_, SOP2, Salu), .args = {out(T::D), in(T::A), in(T::B)}, .scc = SccUse::use},
+#define SOPC(op_, A, B, ...)              Desc{HEAD(op_, SOPC, Salu), .args = {in(T::A), in(T::B)}, .scc = SccUse::writes},
+#define SOPK(op_, D, role, use, ...)      Desc{HEAD(op_, SOPK, Salu), .args = {wide(role, T::D, 1), number}, .scc = SccUse::use},
+#define SAVEEXEC(op_, ...)                Desc{HEAD(op_, SAVEEXEC, Salu), .args = {out(T::u64), in(T::u64)}, .scc = SccUse::writes},
+#define BRANCH(op_, ...)                  Desc{HEAD(op_, BRANCH, Branch), .args = {number}},
+#define SOPP(op_, e)                      Desc{HEAD(op_, SOPP, Internal), .effect = Effect::e},
+#define SOPP_COUNT(op_, e)                Desc{HEAD(op_, SOPP_COUNT, Internal), .args = {number}, .effect = Effect::e},
+#define WAITCNT(op_)                      Desc{HEAD(op_, WAITCNT, Internal)},
+#define SMEM_LOAD(op_, dw)                Desc{HEAD(op_, SMEM_LOAD, Smem), .args = {wide(write, T::bits, dw), in(T::u64), number}, .memory_bytes = bytes(dw)},
+#define VOP1(op_, D, A, c, ...)           Desc{HEAD(op_, VOP1, c), .args = {out(T::D), in(T::A)}},
+#define VOP2(op_, D, A, B, c, ...)        Desc{HEAD(op_, VOP2, c), .args = {out(T::D), in(T::A), in(T::B)}},
+#define VOP2_ACC(op_, D, A, B, c, ...)    Desc{HEAD(op_, VOP2_ACC, c), .args = {both(T::D), in(T::A), in(T::B)}},
+#define VOP3_2(op_, D, A, B, c, ...)      Desc{HEAD(op_, VOP3_2, c), .args = {out(T::D), in(T::A), in(T::B)}},
+#define VOP3_3(op_, D, A, B, C_, c, ...)  Desc{HEAD(op_, VOP3_3, c), .args = {out(T::D), in(T::A), in(T::B), in(T::C_)}},
+#define HALF2(op_, A, B, c, ...)          Desc{HEAD(op_, HALF2, c), .args = {both(T::u32), in(T::A), in(T::B)}},
+#define HALF3(op_, A, B, C_, c, ...)      Desc{HEAD(op_, HALF3, c), .args = {both(T::u32), in(T::A), in(T::B), in(T::C_)}},
+#define VOPC(op_, A, ...)                 Desc{HEAD(op_, VOPC, Valu), .args = {out(T::mask), in(T::A), in(T::A)}},
+#define CARRY_OUT(op_, ...)               Desc{HEAD(op_, CARRY_OUT, Valu), .args = {out(T::u32), out(T::mask), in(T::u32), in(T::u32)}},
+#define CARRY_IN(op_, ...)                Desc{HEAD(op_, CARRY_IN, Valu), .args = {out(T::u32), out(T::mask), in(T::u32), in(T::u32), in(T::mask)}},
+#define SELECT(op_, ...)                  Desc{HEAD(op_, SELECT, Valu), .args = {out(T::u32), in(T::u32), in(T::u32), in(T::mask)}},
+#define READ_FIRST_LANE(op_)              Desc{HEAD(op_, READ_FIRST_LANE, Valu), .args = {out(T::u32), in(T::u32)}},
+#define READ_LANE(op_)                    Desc{HEAD(op_, READ_LANE, Valu), .args = {out(T::u32), in(T::u32), in(T::u32)}},
+#define WRITE_LANE(op_)                   Desc{HEAD(op_, WRITE_LANE, Valu), .args = {both(T::u32), in(T::u32), in(T::u32)}},
+#define SWAP_LANES(op_, row)              Desc{HEAD(op_, SWAP_LANES, Valu), .args = {both(T::u32), both(T::u32)}, .swap_row = row},
+#define VNOP(op_)                         Desc{HEAD(op_, VNOP, Valu)},
+#define PK_F32_2(op_, ...)                Desc{HEAD(op_, PK_F32_2, ValuPacked), .args = {wide(write, T::f32, 2), wide(read, T::f32, 2), wide(read, T::f32, 2)}},
+#define PK_F32_3(op_, ...)                Desc{HEAD(op_, PK_F32_3, ValuPacked), .args = {wide(write, T::f32, 2), wide(read, T::f32, 2), wide(read, T::f32, 2), wide(read, T::f32, 2)}},
+#define PK_MOVE(op_)                      Desc{HEAD(op_, PK_MOVE, ValuPacked), .args = {wide(write, T::u32, 2), wide(read, T::u32, 2), wide(read, T::u32, 2)}},
+#define ACC_READ(op_)                     Desc{HEAD(op_, ACC_READ, Valu), .args = {out(T::u32), in(T::u32)}},
+#define ACC_WRITE(op_)                    Desc{HEAD(op_, ACC_WRITE, Valu), .args = {out(T::u32), in(T::u32)}},
+#define MFMA(name_, CD, A, B, M, N, K, p) Desc{HEAD(name_, MFMA, Mfma), \
+    .args = {matrix(write, T::CD, M, N), matrix(read, T::A, M, K), matrix(read, T::B, K, N), matrix(read, T::CD, M, N)}, \
+    .m = M, .n = N, .k = K, .passes = p, .passes_small = p},
+#define F8F6F4(name_, M, N, K, p8, p4) Desc{HEAD(name_, F8F6F4, Mfma), \
+    .args = {matrix(write, T::f32, M, N), wide(read, T::f8f6f4, 8), wide(read, T::f8f6f4, 8), matrix(read, T::f32, M, N)}, \
+    .m = M, .n = N, .k = K, .passes = p8, .passes_small = p4},
+#define F8F6F4_SCALED(name_, M, N, K, p8, p4) Desc{HEAD(name_, F8F6F4_SCALED, Mfma), \
+    .args = {matrix(write, T::f32, M, N), wide(read, T::f8f6f4, 8), wide(read, T::f8f6f4, 8), matrix(read, T::f32, M, N), in(T::u32), in(T::u32)}, \
+    .m = M, .n = N, .k = K, .passes = p8, .passes_small = p4},
+#define DS_READ(op_, dw)                  Desc{HEAD(op_, DS_READ, LdsRead), .args = {wide(write, T::bits, dw), in(T::u32)}, .memory_bytes = bytes(dw)},
+#define DS_READ_TR(op_, element)          Desc{HEAD(op_, DS_READ_TR, LdsRead), .args = {wide(write, T::bits, 2), in(T::u32)}, .memory_bytes = 8, .element_bits = element},
+#define DS_WRITE(op_, dw)                 Desc{HEAD(op_, DS_WRITE, LdsWrite), .args = {in(T::u32), wide(read, T::bits, dw)}, .memory_bytes = bytes(dw)},
+#define BUFFER_LOAD(op_, dw)              Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u32), wide(read, T::bits, 4), in(T::u32)}, .memory_bytes = bytes(dw)},
+#define BUFFER_STORE(op_, b)              Desc{HEAD(op_, BUFFER_STORE, VmemStore), .args = {wide(read, T::bits, (b + 3) / 4), in(T::u32), wide(read, T::bits, 4), in(T::u32)}, .memory_bytes = b},
+#define GLOBAL_LOAD(op_, dw)              Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw)},
+#define GLOBAL_STORE(op_, b)              Desc{HEAD(op_, GLOBAL_STORE, VmemStore), .args = {in(T::u64), wide(read, T::bits, (b + 3) / 4), in(T::u64)}, .memory_bytes = b},
+#include "isa/gfx950.def"
+#undef HEAD
+};
+// clang-format on
+
+constexpr bool table_is_consistent() {
+  for (const Desc& d : descs)
+    if (d.cls == Class::Mfma && (d.passes == 0 || d.args[0].dwords != d.m * d.n / 64)) return false;
+  return std::size(descs) == static_cast<std::size_t>(Op::count);
+}
+static_assert(table_is_consistent());
+
+MatrixFormat source_format(const Inst& inst, int index) {
+  return static_cast<MatrixFormat>(index == 1 ? inst.mods.cbsz : inst.mods.blgp);
+}
+
+bool is_f8f6f4(Kind kind) { return kind == Kind::F8F6F4 || kind == Kind::F8F6F4_SCALED; }
+
+}  // namespace
+
+const Desc& desc(Op op) { return descs[static_cast<std::size_t>(op)]; }
+
+std::optional<Op> find_op(std::string_view mnemonic) {
+  static const auto by_name = [] {
+    std::unordered_map<std::string_view, Op> map;
+    for (std::size_t i = 0; i < std::size(descs); ++i) map.emplace(descs[i].name, static_cast<Op>(i));
+    return map;
+  }();
+  const auto found = by_name.find(mnemonic);
+  if (found == by_name.end()) return std::nullopt;
+  return found->second;
+}
+
+Arg arg(const Inst& inst, int index) {
+  const Desc& d = desc(inst.op);
+  Arg a = d.args[static_cast<std::size_t>(index)];
+  if (a.type == Type::f8f6f4) a.dwords = static_cast<std::uint8_t>(format_bits(source_format(inst, index)));
+  if (index == 0 && is_lds_dma(inst)) a = {};
+  return a;
+}
+
+int passes(const Inst& inst) {
+  const Desc& d = desc(inst.op);
+  if (!is_f8f6f4(d.kind)) return d.passes;
+  const bool has_8_bits = inst.mods.cbsz < 2 || inst.mods.blgp < 2;
+  return has_8_bits ? d.passes : d.passes_small;
+}
+
+std::uint8_t op_sel_hi(const Inst& inst) {
+  if (inst.mods.op_sel_hi != Modifiers::row_default) return inst.mods.op_sel_hi;
+  switch (desc(inst.op).kind) {
+    case Kind::PK_F32_2:
+    case Kind::PK_MOVE: return 3;
+    case Kind::PK_F32_3: return 7;
+    default: return 0;
+  }
+}
+
+bool is_valu(const Inst& inst) {
+  const Class c = desc(inst.op).cls;
+  return c >= Class::Valu && c <= Class::Trans;
+}
+bool is_mfma(const Inst& inst) { return desc(inst.op).cls == Class::Mfma; }
+bool is_vmem(const Inst& inst) {
+  const Class c = desc(inst.op).cls;
+  return c == Class::VmemLoad || c == Class::VmemStore;
+}
+bool is_lds_dma(const Inst& inst) { return inst.mods.lds && desc(inst.op).kind == Kind::BUFFER_LOAD; }
+bool is_branch(const Inst& inst) { return desc(inst.op).kind == Kind::BRANCH; }
+
+Counter counter(const Inst& inst) {
+  switch (desc(inst.op).cls) {
+    case Class::VmemLoad:
+    case Class::VmemStore: return Counter::vm;
+    case Class::LdsRead:
+    case Class::LdsWrite:
+    case Class::Smem: return Counter::lgkm;
+    default: return Counter::none;
+  }
+}
+
+}  // namespace zyfa::isa

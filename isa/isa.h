@@ -1,0 +1,112 @@
+// What the table says about each instruction, for every tool that asks without executing: encoding kind, arguments with
+// role, type and width, implicit state, timing class.
+#pragma once
+
+#include "isa/inst.h"
+
+#include <optional>
+#include <string_view>
+
+namespace zyfa::isa {
+
+// The row kinds of gfx950.def.
+enum class Kind : std::uint8_t {
+  // clang-format off
+  SOP1, SOP2, SOPC, SOPK, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT, SMEM_LOAD,
+  VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, HALF2, HALF3, VOPC, CARRY_OUT, CARRY_IN, SELECT,
+  READ_FIRST_LANE, READ_LANE, WRITE_LANE, SWAP_LANES, VNOP, PK_F32_2, PK_F32_3, PK_MOVE,
+  ACC_READ, ACC_WRITE, MFMA, F8F6F4, F8F6F4_SCALED,
+  DS_READ, DS_READ_TR, DS_WRITE, BUFFER_LOAD, BUFFER_STORE, GLOBAL_LOAD, GLOBAL_STORE,
+  // clang-format on
+};
+
+// What kind of work an instruction is to the machine. Wait states (hazards.h) and clocks hang on the class, not the row.
+enum class Class : std::uint8_t {
+  Salu,         // scalar ALU
+  Smem,         // scalar memory
+  Branch,       // s_branch, s_cbranch_*, s_endpgm
+  Internal,     // s_nop, s_waitcnt, s_sleep, s_setprio
+  Barrier,      // s_barrier
+  Valu,         // vector ALU, full rate
+  ValuQuarter,  // 32-bit integer multiplication
+  Valu64,       // 64-bit shifts and adds
+  ValuPacked,   // v_pk_*_f32: never overlaps a matrix instruction (gfx950.md 2.2)
+  Trans,        // transcendentals
+  Mfma,         // matrix; passes(inst) says how long
+  LdsRead,
+  LdsWrite,
+  VmemLoad,   // buffer and global loads, LDS-DMA included
+  VmemStore,
+};
+
+enum class Type : std::uint8_t { none, u16, u32, i32, u64, i64, f16, bf16, f32, f64, e4m3, f8f6f4, mask, bits };
+
+enum class Role : std::uint8_t { none, write, read, update };
+
+enum class SccUse : std::uint8_t { keeps, reads, writes, updates };
+
+// How a SOPP instruction acts on the wave.
+enum class Effect : std::uint8_t { none, barrier, end };
+
+struct Arg {
+  Role role = Role::none;
+  Type type = Type::none;
+  std::uint8_t dwords = 0;  // 0: not a register operand (label, count, offset)
+};
+
+struct Desc {
+  std::string_view name;
+  Kind kind{};
+  Class cls{};
+  std::array<Arg, max_args> args{};  // in text order, destination first
+  SccUse scc = SccUse::keeps;
+  Effect effect = Effect::none;
+  std::uint16_t m = 0, n = 0, k = 0;                 // matrix shape
+  std::uint8_t passes = 0, passes_small = 0;         // 1 pass = 4 clk; passes_small: f8f6f4 with neither source FP8/BF8
+  std::uint8_t memory_bytes = 0;                     // per lane (vector memory, LDS) or in all (scalar memory)
+  std::uint8_t element_bits = 0;                     // transposing LDS reads
+  std::uint8_t swap_row = 0;                         // SWAP_LANES
+};
+
+const Desc& desc(Op op);
+std::optional<Op> find_op(std::string_view mnemonic);
+
+// The argument as this instruction uses it: f8f6f4 sources are as wide as their format (8, 6 or 4 dwords), LDS-DMA loads
+// have no data register.
+Arg arg(const Inst& inst, int index);
+
+// Formats of the f8f6f4 instructions' A and B (cbsz and blgp): CDNA4 ISA 7.1, gfx950.md 3.
+enum class MatrixFormat : std::uint8_t { e4m3 = 0, e5m2 = 1, e2m3 = 2, e3m2 = 3, e2m1 = 4 };
+constexpr int format_bits(MatrixFormat f) { return f <= MatrixFormat::e5m2 ? 8 : f == MatrixFormat::e2m1 ? 4 : 6; }
+
+// Occupancy of the matrix pipe in passes of 4 clk; 0 for anything but a matrix instruction. gfx950.md 2.1.
+int passes(const Inst& inst);
+
+// Packed and scaled instructions: the op_sel_hi bits meant, with the row's default resolved.
+std::uint8_t op_sel_hi(const Inst& inst);
+
+bool is_valu(const Inst& inst);  // anything on the vector ALU port but MFMA: Valu, ValuQuarter, Valu64, ValuPacked, Trans
+bool is_mfma(const Inst& inst);
+bool is_vmem(const Inst& inst);     // counted by vmcnt
+bool is_lds_dma(const Inst& inst);  // buffer_load ... lds
+bool is_branch(const Inst& inst);   // s_branch and s_cbranch_*
+
+// Which counter of s_waitcnt an instruction raises. SMEM and LDS share lgkmcnt; SMEM returns out of order.
+enum class Counter : std::uint8_t { none, vm, lgkm };
+Counter counter(const Inst& inst);
+
+// All register ranges touched, explicit and implicit, one entry per range.
+struct Access {
+  OperandKind file;  // vgpr, agpr or sgpr
+  std::uint16_t first;
+  std::uint16_t count;
+  bool write;
+  std::int8_t arg;  // index of the argument, or -1 where implicit (vcc, exec, m0)
+};
+std::vector<Access> accesses(const Inst& inst);
+
+// One line of the problem with an instruction's operands (wrong file or width, literal in VOP3, two SGPRs in one vector
+// instruction, e32 with an SGPR as second source, ...), empty if it can be encoded. LLVM MC has the last word.
+std::string validate(const Inst& inst);
+
+}  // namespace zyfa::isa

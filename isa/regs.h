@@ -1,0 +1,43 @@
+// Typed register ranges. The width of an operand is part of its type, so giving a matrix instruction an accumulator
+// of the wrong size does not compile.
+#pragma once
+
+#include <cstdint>
+
+namespace zyfa::isa {
+
+// N consecutive registers starting at `first`. `r[i]` is one of them, `r.at<M>(i)` a named slice of M.
+template <class File, int N>
+struct Registers {
+  std::uint16_t first = 0;
+
+  static constexpr int count = N;
+  constexpr Registers<File, 1> operator[](int i) const { return {static_cast<std::uint16_t>(first + i)}; }
+  template <int M>
+  constexpr Registers<File, M> at(int i) const {
+    static_assert(M <= N);
+    return {static_cast<std::uint16_t>(first + i)};
+  }
+  constexpr bool operator==(const Registers&) const = default;
+};
+
+struct VectorFile;       // architected vector registers v0..v255
+struct AccumulatorFile;  // accumulation registers a0..a255
+struct ScalarFile;       // s0..s101, then vcc, m0 and exec at their hardware encodings
+
+template <int N>
+using V = Registers<VectorFile, N>;
+template <int N>
+using A = Registers<AccumulatorFile, N>;
+template <int N>
+using S = Registers<ScalarFile, N>;
+
+// CDNA4 ISA 5.1: operand encodings 106..127 name special registers, so they are simply high scalar registers.
+inline constexpr int scalar_registers = 128;
+inline constexpr int allocatable_scalar_registers = 102;
+inline constexpr S<2> flat_scratch{102};
+inline constexpr S<2> vcc{106};
+inline constexpr S<1> m0{124};
+inline constexpr S<2> exec{126};
+
+}  // namespace zyfa::isa
