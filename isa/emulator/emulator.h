@@ -1,0 +1,71 @@
+// Runs a decoded program as a grid of workgroups. Programs are anybody's: whatever they do wrong ends in a Trap that says
+// where, never in a crash of the host.
+#pragma once
+
+#include "isa/emulator/memory.h"
+#include "isa/inst.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace zyfa::emulator {
+
+// What the command processor puts into registers before the first instruction (AMDGPU HSA ABI: "Initial Kernel
+// Execution State"). Scalar registers are filled in the order of the members.
+struct Launch {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};             // workgroups
+  std::array<std::uint32_t, 3> workgroup_size{64, 1, 1};  // work-items
+  std::uint64_t kernarg_address = 0;
+  bool pass_dispatch_ptr = false, pass_queue_ptr = false;  // read as 0: there is no packet or queue
+  bool pass_kernarg_ptr = true;
+  bool pass_dispatch_id = false;
+  std::array<bool, 3> pass_workgroup_id{true, true, true};
+  std::uint32_t user_sgprs = 2;  // workgroup ids start at this scalar register
+  std::uint32_t mode = 0x2f0;    // MODE register; the HSA default: denormals on, dx10_clamp and ieee set
+  std::uint32_t lds_bytes = 0;
+  std::uint32_t entry = 0;  // index of the first instruction
+};
+
+enum class TrapKind : std::uint8_t {
+  memory_out_of_bounds,
+  lds_out_of_bounds,
+  misaligned,
+  lds_in_flight,  // an LDS access to bytes that a pending LDS-DMA of any wave will write
+  bad_branch,     // a branch out of the program
+  ran_off_end,    // execution past the last instruction
+  too_many_instructions,
+  bad_exec,  // an instruction that needs all lanes ran without
+  unsupported_instruction,  // decoded bytes that are not in the table, reached by execution
+};
+
+struct Trap {
+  TrapKind kind{};
+  std::string message;  // one line: what, where, instruction text
+  std::uint32_t instruction = 0;
+  SourceLine where;
+  std::array<std::uint32_t, 3> workgroup{};
+  std::uint32_t wave = 0;
+  int lane = -1;  // -1: the whole wave
+};
+
+struct Options {
+  int threads = 0;                                 // 0: as many as the host has
+  std::uint64_t max_instructions = 1'000'000'000;  // per wave
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress;  // workgroups; called by one thread at a time
+};
+
+struct Result {
+  std::optional<Trap> trap;  // of the first workgroup in grid order that trapped
+  std::uint64_t instructions = 0;
+  std::uint64_t matrix_instructions = 0;
+};
+
+// The grid's workgroups run on host threads; within a workgroup waves take turns at barriers. Loads read memory when they
+// issue and arrive in registers or LDS at the latest moment the architecture allows: at the s_waitcnt that covers them.
+// Registers and LDS start out as all-ones bits (NaN in every format).
+Result run(const isa::Program& program, const Launch& launch, const GlobalMemory& memory, const Options& options = {});
+
+}  // namespace zyfa::emulator

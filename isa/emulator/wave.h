@@ -1,0 +1,54 @@
+// The architected state of one wave of 64 lanes, as instructions see it.
+#pragma once
+
+#include "isa/inst.h"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+namespace zyfa::emulator {
+
+inline constexpr int lanes = 64;
+using Lanes = std::array<std::uint32_t, lanes>;  // one 32-bit vector register
+
+// MODE register fields (CDNA4 ISA 3.4; gfx950.md 4).
+struct Mode {
+  std::uint32_t bits = 0;
+  bool flushes_f32_inputs() const { return (bits & 0x10) == 0; }   // [5:4] = 0 or 2 flush inputs, 1 or 3 keep them
+  bool flushes_f32_results() const { return (bits & 0x20) == 0; }  // [5:4] = 0 or 1 flush results
+  bool dx10_clamp() const { return bits >> 8 & 1; }
+  bool ieee() const { return bits >> 9 & 1; }
+  bool fp16_ovfl() const { return bits >> 23 & 1; }
+};
+
+struct Wave {
+  alignas(64) std::array<Lanes, 512> vector;                // v0..v255, then a0..a255
+  std::array<std::uint32_t, isa::scalar_registers> scalar;  // vcc, m0 and exec at their encodings (regs.h)
+  bool scc = false;
+  Mode mode;
+  std::uint32_t pc = 0;  // index of the next instruction in the program
+  std::uint32_t id = 0;  // number within its workgroup
+
+  std::uint64_t scalar64(int first) const {
+    std::uint64_t value;
+    std::memcpy(&value, &scalar[static_cast<std::size_t>(first)], sizeof value);
+    return value;
+  }
+  void set_scalar64(int first, std::uint64_t value) {
+    std::memcpy(&scalar[static_cast<std::size_t>(first)], &value, sizeof value);
+  }
+  std::uint64_t exec() const { return scalar64(isa::exec.first); }
+  std::uint64_t vcc() const { return scalar64(isa::vcc.first); }
+
+  // The register file index of operand register i: accumulation registers follow the architected ones.
+  Lanes& lanes_of(const isa::Operand& operand, int i = 0) {
+    const std::size_t bank = operand.kind == isa::OperandKind::agpr ? 256 : 0;
+    return vector[bank + operand.value + static_cast<std::size_t>(i)];
+  }
+  const Lanes& lanes_of(const isa::Operand& operand, int i = 0) const {
+    return const_cast<Wave*>(this)->lanes_of(operand, i);
+  }
+};
+
+}  // namespace zyfa::emulator
