@@ -38,7 +38,6 @@ enum class TrapKind : std::uint8_t {
   ran_off_end,    // execution past the last instruction
   too_many_instructions,
   bad_exec,  // an instruction that needs all lanes ran without
-  unsupported_instruction,  // decoded bytes that are not in the table, reached by execution
 };
 
 struct Trap {
