@@ -1,0 +1,100 @@
+#include "generator/builder.h"
+
+#include "isa/hazards.h"
+#include "isa/in_flight.h"
+#include "isa/text.h"
+
+#include <algorithm>
+
+namespace zyfa::generator {
+namespace {
+
+using isa::Form;
+using isa::Inst;
+using isa::Kind;
+using isa::OperandKind;
+
+// The default op_sel_hi has one spelling (inst.h).
+void make_canonical(Inst& inst) {
+  Inst plain = inst;
+  plain.mods.op_sel_hi = Modifiers::row_default;
+  if (inst.mods.op_sel_hi == isa::op_sel_hi(plain)) inst.mods.op_sel_hi = Modifiers::row_default;
+}
+
+// The encoding suffix follows from the operands: the short form where it is valid, VOP3 otherwise.
+void choose_form(Inst& inst) {
+  inst.form = Form::natural;
+  if (isa::validate(inst).empty()) return;
+  inst.form = Form::e32;
+  if (isa::validate(inst).empty()) return;
+  inst.form = Form::e64;
+  if (isa::validate(inst).empty()) return;
+  inst.form = Form::natural;
+}
+
+std::string first_line(std::string_view what, std::size_t count, const std::string& message) {
+  return count == 1 ? fmt::format("{}: {}", what, message)
+                    : fmt::format("{} ({} in all): {}", what, count, message);
+}
+
+}  // namespace
+
+Builder::Builder(const isa::Machine& machine)
+    : machine_(machine), vgprs_('v', machine.max_vgprs), sgprs_('s', isa::allocatable_scalar_registers) {}
+
+void Builder::emit(Inst inst) {
+  make_canonical(inst);
+  choose_form(inst);
+  if (const std::string problem = isa::validate(inst); !problem.empty())
+    throw Error("{}: {} {}", to_string(inst.where), isa::desc(inst.op).name, problem);
+  code_.push_back(inst);
+}
+
+Label Builder::label(std::string_view name) {
+  labels_.push_back({std::string(name)});
+  return {static_cast<std::uint32_t>(labels_.size() - 1)};
+}
+
+void Builder::bind(Label label) {
+  LabelInfo& info = labels_.at(label.id);
+  if (info.position >= 0) throw Error("label '{}' is bound twice", info.name);
+  info.position = static_cast<std::int64_t>(code_.size());
+}
+
+Label Builder::here(std::string_view name) {
+  const Label top = label(name);
+  bind(top);
+  return top;
+}
+
+void Builder::wait(const Token& token, Where where) {
+  if (token.producers.empty()) throw Error("{}: wait for nothing", to_string(where));
+  waits_.push_back({static_cast<std::uint32_t>(code_.size()), token.producers, where});
+}
+
+void Builder::settle(Where where) { settles_.push_back({static_cast<std::uint32_t>(code_.size()), where}); }
+
+KernelBody Builder::finish() {
+  isa::Program program{code_, {}};
+  for (const LabelInfo& info : labels_) {
+    if (info.position < 0) throw Error("label '{}' is never bound", info.name);
+    program.labels[static_cast<std::uint32_t>(info.position)] = info.name;
+  }
+  for (Inst& inst : program.code)
+    if (isa::is_branch(inst))
+      inst.args[0].value = static_cast<std::uint32_t>(labels_.at(inst.args[0].value).position);
+  program = insert_waits(std::move(program), waits_, settles_, machine_);
+
+  if (const auto found = isa::check_hazards(program, machine_); !found.empty())
+    throw Error("{}", first_line("hazard", found.size(), found.front().message(program)));
+  if (const auto found = isa::check_in_flight(program); !found.empty())
+    throw Error("{}", first_line("read in flight", found.size(), found.front().message(program)));
+
+  KernelBody body{std::move(program), vgprs_.peak(), 0, sgprs_.peak(), {}};
+  for (const RegisterFile* file : {&sgprs_, &vgprs_})
+    for (const RegisterFile::Range& range : file->history())
+      body.registers.push_back(fmt::format("{:<12} {}", file->name(range), range.name));
+  return body;
+}
+
+}  // namespace zyfa::generator

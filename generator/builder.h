@@ -1,0 +1,189 @@
+// The typed builder: one method per row of the table, named and ordered as in the manual, destination first. Emitting
+// appends a valid instruction that remembers the calling line, or throws and appends nothing. Waits are tokens: a memory
+// instruction returns one, wait(token) becomes an s_waitcnt whose counts are worked out at the end.
+#pragma once
+
+#include "generator/operands.h"
+#include "generator/register_file.h"
+#include "generator/waits.h"
+#include "isa/machine.h"
+
+#include <source_location>
+
+namespace zyfa::generator {
+
+using isa::Modifiers;
+using isa::Op;
+
+// Memory instructions whose results somebody may wait for. Tokens of several instructions, also on different paths to the
+// wait, join by |.
+struct Token {
+  std::vector<std::uint32_t> producers;
+  Token& operator|=(const Token& other) {
+    producers.insert(producers.end(), other.producers.begin(), other.producers.end());
+    return *this;
+  }
+  friend Token operator|(Token a, const Token& b) { return a |= b; }
+};
+
+struct Label {
+  std::uint32_t id;
+};
+
+// A finished kernel body: instructions with waits and nops resolved, checked for hazards and for reads in flight.
+struct KernelBody {
+  isa::Program program;
+  int vgprs = 0, agprs = 0, sgprs = 0;
+  std::vector<std::string> registers;  // the register map, a line per range: "v[0:15]    q"
+};
+
+class Builder {
+ public:
+  using Where = SourceLine;
+
+  explicit Builder(const isa::Machine& machine);
+
+  // Registers. Widths above one are aligned as the ISA asks.
+  template <int N = 1>
+  V<N> vgpr(std::string_view name) {
+    return {static_cast<std::uint16_t>(vgprs_.allocate(N, N == 1 ? 1 : 2, name))};
+  }
+  template <int N = 1>
+  S<N> sgpr(std::string_view name) {
+    return {static_cast<std::uint16_t>(sgprs_.allocate(N, N == 1 ? 1 : N == 2 ? 2 : 4, name))};
+  }
+  // Pins registers that the launch has filled.
+  template <int N>
+  V<N> claim(V<N> r, std::string_view name) {
+    vgprs_.claim(r.first, N, name);
+    return r;
+  }
+  template <int N>
+  S<N> claim(S<N> r, std::string_view name) {
+    sgprs_.claim(r.first, N, name);
+    return r;
+  }
+  // Gives back at its end what was allocated during its life.
+  class Scope {
+   public:
+    explicit Scope(Builder& k) : k_(k), vgprs_(k.vgprs_.mark()), sgprs_(k.sgprs_.mark()) {}
+    ~Scope() {
+      k_.vgprs_.release_to(vgprs_);
+      k_.sgprs_.release_to(sgprs_);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Builder& k_;
+    std::size_t vgprs_, sgprs_;
+  };
+  Scope scope() { return Scope(*this); }
+
+  // Control flow.
+  Label label(std::string_view name);
+  void bind(Label label);
+  Label here(std::string_view name);
+
+  // Everything the token stands for has arrived when execution goes on.
+  void wait(const Token& token, Where where = std::source_location::current());
+  // Pads with the wait states that the next instruction needs; nothing where it needs none.
+  void settle(Where where = std::source_location::current());
+
+  // Resolves labels, waits and settles, then checks; a hazard or a read in flight is an Error that names both lines.
+  KernelBody finish();
+
+  // One method per row.
+#define ZYFA_WHERE Where where = std::source_location::current()
+#define ZYFA_T(t) isa::Type::t
+#define ZYFA_D(t) width<isa::Type::t>
+  // clang-format off
+#define SOP1(op, D, A, ...)    void op(S<ZYFA_D(D)> d, ScalarSource<ZYFA_T(A)> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand); }
+#define SOP2(op, D, A, B, ...) void op(S<ZYFA_D(D)> d, ScalarSource<ZYFA_T(A)> a, ScalarSource<ZYFA_T(B)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b.operand); }
+#define SOPC(op, A, B, ...)    void op(ScalarSource<ZYFA_T(A)> a, ScalarSource<ZYFA_T(B)> b, ZYFA_WHERE) { add(Op::op, where, {}, a.operand, b.operand); }
+#define SOPK(op, D, ...)       void op(S<ZYFA_D(D)> d, std::int16_t value, ZYFA_WHERE) { add(Op::op, where, {}, d, immediate16(value)); }
+#define SAVEEXEC(op, ...)      void op(S<2> d, ScalarSource<ZYFA_T(u64)> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand); }
+#define BRANCH(op, ...)        void op(Label target, ZYFA_WHERE) { add(Op::op, where, {}, Operand(isa::OperandKind::label, target.id)); }
+#define SOPP(op, ...)          void op(ZYFA_WHERE) { add(Op::op, where, {}); }
+#define SOPP_COUNT(op, ...)    void op(int count, ZYFA_WHERE) { add(Op::op, where, {}, Operand(isa::OperandKind::integer, static_cast<std::uint32_t>(count))); }
+#define WAITCNT(op)            void op(Modifiers counts, ZYFA_WHERE) { add(Op::op, where, counts); }
+#define SMEM_LOAD(op, dw)      Token op(S<dw> d, S<2> base, std::uint32_t offset, ZYFA_WHERE) { return memory(Op::op, where, {}, d, base, Operand(isa::OperandKind::literal, offset)); }
+#define VNOP(op)               void op(ZYFA_WHERE) { add(Op::op, where, {}); }
+#define VOP1(op, D, A, ...)    void op(V<ZYFA_D(D)> d, Source<ZYFA_T(A)> a, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand); }
+#define VOP2(op, D, A, B, ...) void op(V<ZYFA_D(D)> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
+#define VOP2_ACC               VOP2
+#define VOP3_2                 VOP2
+#define VOP3_3(op, D, A, B, C, ...) void op(V<ZYFA_D(D)> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Source<ZYFA_T(C)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define HALF2(op, A, B, ...)   void op(V<1> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
+#define HALF3(op, A, B, C, ...) void op(V<1> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Source<ZYFA_T(C)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define VOPC(op, A, ...)       void op(S<2> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(A)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b.operand); }
+#define CARRY_OUT(op, ...)     void op(V<1> d, S<2> carry, Source<ZYFA_T(u32)> a, Source<ZYFA_T(u32)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, carry, a.operand, b.operand); }
+#define CARRY_IN(op, ...)      void op(V<1> d, S<2> carry, Source<ZYFA_T(u32)> a, Source<ZYFA_T(u32)> b, S<2> carry_in, ZYFA_WHERE) { add(Op::op, where, {}, d, carry, a.operand, b.operand, carry_in); }
+#define SELECT(op, ...)        void op(V<1> d, Source<ZYFA_T(u32)> a, Source<ZYFA_T(u32)> b, S<2> mask, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b.operand, mask); }
+#define READ_FIRST_LANE(op)    void op(S<1> d, V<1> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a); }
+#define READ_LANE(op)          void op(S<1> d, V<1> a, ScalarSource<ZYFA_T(u32)> lane, ZYFA_WHERE) { add(Op::op, where, {}, d, a, lane.operand); }
+#define WRITE_LANE(op)         void op(V<1> d, ScalarSource<ZYFA_T(u32)> a, ScalarSource<ZYFA_T(u32)> lane, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, lane.operand); }
+#define SWAP_LANES(op, ...)    void op(V<1> d, V<1> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a); }
+#define PK_F32_2(op, ...)      void op(V<2> d, Source<ZYFA_T(f64)> a, Source<ZYFA_T(f64)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
+#define PK_F32_3(op, ...)      void op(V<2> d, Source<ZYFA_T(f64)> a, Source<ZYFA_T(f64)> b, Source<ZYFA_T(f64)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define PK_MOVE(op)            void op(V<2> d, Source<ZYFA_T(u64)> a, Source<ZYFA_T(u64)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
+#define ACC_READ(op)           void op(V<1> d, A<1> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a); }
+#define ACC_WRITE(op)          void op(A<1> d, Source<ZYFA_T(u32)> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand); }
+#define MFMA(op, CD, A_, B_, M, N, K, ...) \
+  void op(Data<M * N / 64> d, Data<M * K * element_bits(ZYFA_T(A_)) / 2048> a, Data<K * N * element_bits(ZYFA_T(B_)) / 2048> b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
+#define F8F6F4(op, M, N, K, ...) \
+  template <class RA, class RB> void op(Data<M * N / 64> d, RA a, RB b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a, b, c.operand); }
+#define F8F6F4_SCALED(op, M, N, K, ...) \
+  template <class RA, class RB> void op(Data<M * N / 64> d, RA a, RB b, Accumulator<M * N / 64> c, Source<ZYFA_T(u32)> scale_a, Source<ZYFA_T(u32)> scale_b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a, b, c.operand, scale_a.operand, scale_b.operand); }
+#define DS_READ(op, dw)        Token op(Data<dw> d, V<1> address, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address); }
+#define DS_READ_TR(op, ...)    Token op(Data<2> d, V<1> address, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address); }
+#define DS_WRITE(op, dw)       Token op(V<1> address, Data<dw> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand); }
+#define BUFFER_LOAD(op, dw) \
+  Token op(Data<dw> d, Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address.operand, resource, base.operand); } \
+  Token op(Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m, ZYFA_WHERE) { m.lds = true; return memory(Op::op, where, m, Operand{}, address.operand, resource, base.operand); }
+#define BUFFER_STORE(op, b)    Token op(Data<(b + 3) / 4> data, Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, data.operand, address.operand, resource, base.operand); }
+#define GLOBAL_LOAD(op, dw) \
+  Token op(Data<dw> d, V<2> address, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, Operand{}); } \
+  Token op(Data<dw> d, V<1> address, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, base); }
+#define GLOBAL_STORE(op, b) \
+  Token op(V<2> address, Data<(b + 3) / 4> data, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand, Operand{}); } \
+  Token op(V<1> address, Data<(b + 3) / 4> data, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand, base); }
+#include "isa/gfx950.def"
+  // clang-format on
+#undef ZYFA_WHERE
+#undef ZYFA_T
+#undef ZYFA_D
+
+ private:
+  static constexpr int element_bits(isa::Type t) {
+    return t == isa::Type::e4m3 ? 8 : t == isa::Type::bf16 || t == isa::Type::f16 ? 16 : 32;
+  }
+  static Operand immediate16(std::int16_t value) {
+    return {isa::OperandKind::literal, static_cast<std::uint16_t>(value)};
+  }
+
+  template <class... Args>
+  void add(Op op, Where where, Modifiers mods, Args... args) {
+    emit({.op = op, .args = {Operand(args)...}, .mods = mods, .where = where});
+  }
+  template <class... Args>
+  Token memory(Op op, Where where, Modifiers mods, Args... args) {
+    add(op, where, mods, args...);
+    return {{static_cast<std::uint32_t>(code_.size() - 1)}};
+  }
+  // Chooses the shortest encoding, checks, appends.
+  void emit(isa::Inst inst);
+
+  const isa::Machine& machine_;
+  RegisterFile vgprs_, sgprs_;
+  std::vector<isa::Inst> code_;
+  struct LabelInfo {
+    std::string name;
+    std::int64_t position = -1;
+  };
+  std::vector<LabelInfo> labels_;
+  std::vector<WaitRequest> waits_;
+  std::vector<SettleRequest> settles_;
+};
+
+}  // namespace zyfa::generator

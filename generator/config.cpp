@@ -1,0 +1,75 @@
+#include "generator/config.h"
+
+#include "isa/error.h"
+
+#include <nlohmann/json.hpp>
+
+namespace zyfa::generator {
+namespace {
+
+// Reads one key into `value` if it is there; the JSON library's own message would not name the key.
+template <class Value>
+void read(const nlohmann::json& json, const char* key, Value& value, std::string_view source) {
+  const auto found = json.find(key);
+  if (found == json.end()) return;
+  const bool fits = std::is_same_v<Value, bool>          ? found->is_boolean()
+                    : std::is_same_v<Value, std::string> ? found->is_string()
+                                                         : found->is_number_integer();
+  if (!fits)
+    throw Error("{}: '{}' is {}, not {}", source, key, found->dump(),
+                std::is_same_v<Value, bool>          ? "true or false"
+                : std::is_same_v<Value, std::string> ? "a string"
+                                                     : "a whole number");
+  value = found->get<Value>();
+}
+
+}  // namespace
+
+std::string_view name(DataType) { return "fp8_e4m3fn"; }
+std::string_view name(Softmax) { return "exact"; }
+
+DataType parse_dtype(std::string_view text) {
+  if (text == "fp8" || text == "e4m3" || text == "fp8_e4m3fn") return DataType::fp8_e4m3fn;
+  throw Error("dtype '{}' is not supported; accepted: fp8 (OCP e4m3fn, also spelled e4m3 or fp8_e4m3fn)", text);
+}
+
+Softmax parse_softmax(std::string_view text) {
+  if (text == "exact") return Softmax::exact;
+  throw Error("softmax '{}' is not supported; accepted: exact", text);
+}
+
+AttentionConfig config_from_json(const nlohmann::json& json, std::string_view source) {
+  if (!json.is_object()) throw Error("{}: a configuration is a JSON object, this is {}", source, json.type_name());
+  AttentionConfig config;
+  const nlohmann::ordered_json known = to_json(config);
+  for (const auto& item : json.items())
+    if (!known.contains(item.key())) {
+      std::string keys;
+      for (const auto& k : known.items()) keys += (keys.empty() ? "" : ", ") + k.key();
+      throw Error("{}: unknown key '{}'; accepted: {}", source, item.key(), keys);
+    }
+  std::string dtype(name(config.dtype)), softmax(name(config.softmax));
+  read(json, "dtype", dtype, source);
+  read(json, "head_dim", config.head_dim, source);
+  config.v_head_dim = config.head_dim;
+  read(json, "v_head_dim", config.v_head_dim, source);
+  read(json, "causal", config.causal, source);
+  read(json, "softmax", softmax, source);
+  read(json, "lse", config.lse, source);
+  read(json, "code_object_version", config.code_object_version, source);
+  config.dtype = parse_dtype(dtype);
+  config.softmax = parse_softmax(softmax);
+  return config;
+}
+
+nlohmann::ordered_json to_json(const AttentionConfig& config) {
+  return {{"dtype", name(config.dtype)},
+          {"head_dim", config.head_dim},
+          {"v_head_dim", config.v_head_dim},
+          {"causal", config.causal},
+          {"softmax", name(config.softmax)},
+          {"lse", config.lse},
+          {"code_object_version", config.code_object_version}};
+}
+
+}  // namespace zyfa::generator

@@ -1,0 +1,59 @@
+#include "generator/kernargs.h"
+
+namespace zyfa::generator {
+namespace {
+
+// clang-format off
+#define POINTER(field, type, meaning) \
+  {#field, offsetof(AttentionKernargs, field), 8, "global_buffer", type, "address", meaning},
+#define STRIDE(name, field, meaning) \
+  {name, offsetof(AttentionKernargs, field), 8, "by_value", "i64", "bytes", meaning},
+#define STRIDES(tensor) \
+  STRIDE(#tensor "_row_stride", tensor##_stride.row, "from one row of a head to the next") \
+  STRIDE(#tensor "_head_stride", tensor##_stride.head, "from one head to the next") \
+  STRIDE(#tensor "_batch_stride", tensor##_stride.batch, "from one batch entry to the next")
+#define HEAD_STRIDES(tensor, head) \
+  STRIDE(#tensor "_head_stride", tensor##_stride.head, "from one " head " to the next") \
+  STRIDE(#tensor "_batch_stride", tensor##_stride.batch, "from one batch entry to the next")
+#define VALUE(field, type, unit, meaning) \
+  {#field, offsetof(AttentionKernargs, field), 4, "by_value", type, unit, meaning},
+
+constexpr KernargField fields[] = {
+  POINTER(q, "e4m3fn", "queries, rows of head_dim bytes")
+  POINTER(k, "e4m3fn", "keys, rows of head_dim bytes")
+  POINTER(v, "e4m3fn", "values, rows of v_head_dim bytes")
+  POINTER(o, "bf16", "output, rows of v_head_dim elements")
+  POINTER(lse, "f32", "log-sum-exp of each row, natural logarithm; not read without the LSE option")
+  POINTER(q_descale, "f32", "real query = code * descale, one per batch entry and key/value head")
+  POINTER(k_descale, "f32", "real key = code * descale, likewise")
+  POINTER(v_descale, "f32", "real value = code * descale, likewise")
+  STRIDES(q)
+  STRIDES(k)
+  STRIDES(v)
+  STRIDES(o)
+  HEAD_STRIDES(lse, "query head")
+  HEAD_STRIDES(q_descale, "key/value head")
+  HEAD_STRIDES(k_descale, "key/value head")
+  HEAD_STRIDES(v_descale, "key/value head")
+  VALUE(seqlen_q, "u32", "rows", "queries of every batch entry; may be 0")
+  VALUE(seqlen_k, "u32", "rows", "keys of every batch entry; may be 0")
+  VALUE(heads_per_kv_head, "u32", "heads", "query heads that share a key/value head; any number from 1")
+  VALUE(softmax_scale, "f32", "1", "multiplies the logits; finite and not negative")
+};
+// clang-format on
+
+constexpr bool fields_are_packed() {
+  std::uint32_t next = 0;
+  for (const KernargField& field : fields) {
+    if (field.offset != next) return false;
+    next += field.size;
+  }
+  return next == sizeof(AttentionKernargs);
+}
+static_assert(fields_are_packed());
+
+}  // namespace
+
+std::span<const KernargField> attention_kernarg_fields() { return fields; }
+
+}  // namespace zyfa::generator
