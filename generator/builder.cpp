@@ -72,6 +72,18 @@ void Builder::wait(const Token& token, Where where) {
   waits_.push_back({static_cast<std::uint32_t>(code_.size()), token.producers, where});
 }
 
+Arrival Builder::arrival() {
+  arrivals_.emplace_back();
+  return {static_cast<std::uint32_t>(arrivals_.size() - 1)};
+}
+
+void Builder::join(Arrival arrival, const Token& token) { arrivals_.at(arrival.id) |= token; }
+
+void Builder::wait(Arrival arrival, Where where) {
+  arrival_waits_.push_back({waits_.size(), arrival.id});
+  waits_.push_back({static_cast<std::uint32_t>(code_.size()), {}, where});
+}
+
 void Builder::settle(Where where) { settles_.push_back({static_cast<std::uint32_t>(code_.size()), where}); }
 
 KernelBody Builder::finish() {
@@ -83,6 +95,8 @@ KernelBody Builder::finish() {
   for (Inst& inst : program.code)
     if (isa::is_branch(inst))
       inst.args[0].value = static_cast<std::uint32_t>(labels_.at(inst.args[0].value).position);
+  for (const ArrivalWait& pending : arrival_waits_)
+    waits_[pending.request].producers = arrivals_[pending.arrival].producers;
   program = insert_waits(std::move(program), waits_, settles_, machine_);
 
   if (const auto found = isa::check_hazards(program, machine_); !found.empty())

@@ -26,6 +26,12 @@ struct Token {
   friend Token operator|(Token a, const Token& b) { return a |= b; }
 };
 
+// What arrives at one place of a loop, requested before the loop and on earlier trips: join() may follow wait() in the
+// text of the kernel.
+struct Arrival {
+  std::uint32_t id;
+};
+
 struct Label {
   std::uint32_t id;
 };
@@ -87,6 +93,9 @@ class Builder {
 
   // Everything the token stands for has arrived when execution goes on.
   void wait(const Token& token, Where where = std::source_location::current());
+  Arrival arrival();
+  void join(Arrival arrival, const Token& token);
+  void wait(Arrival arrival, Where where = std::source_location::current());
   // Pads with the wait states that the next instruction needs; nothing where it needs none.
   void settle(Where where = std::source_location::current());
 
@@ -182,7 +191,13 @@ class Builder {
     std::int64_t position = -1;
   };
   std::vector<LabelInfo> labels_;
+  std::vector<Token> arrivals_;
+  struct ArrivalWait {
+    std::size_t request;  // index into waits_
+    std::uint32_t arrival;
+  };
   std::vector<WaitRequest> waits_;
+  std::vector<ArrivalWait> arrival_waits_;
   std::vector<SettleRequest> settles_;
 };
 

@@ -1,0 +1,66 @@
+#include "generator/plan.h"
+
+#include "isa/error.h"
+
+#include <cmath>
+
+namespace zyfa::generator {
+namespace {
+
+constexpr SupportedShape shapes[] = {
+    {DataType::fp8_e4m3fn, 128, 128, Softmax::exact},
+};
+
+bool offers(const SupportedShape& shape, const AttentionConfig& config) {
+  return shape.dtype == config.dtype && shape.head_dim == config.head_dim &&
+         shape.v_head_dim == config.v_head_dim && shape.softmax == config.softmax;
+}
+
+// The configuration spelled out, so that a symbol can be told apart by eye and two kernels never share one.
+std::string symbol_of(const AttentionConfig& config) {
+  const std::string dims = config.head_dim == config.v_head_dim
+                               ? std::to_string(config.head_dim)
+                               : fmt::format("{}x{}", config.head_dim, config.v_head_dim);
+  return fmt::format("zyfa_fwd_hd{}_{}_{}_{}{}_gfx950", dims, name(config.dtype), name(config.softmax),
+                     config.causal ? "causal" : "full", config.lse ? "_lse" : "");
+}
+
+LdsPlan lds_plan(const AttentionPlan& plan) {
+  LdsPlan lds;
+  lds.k_slices = plan.keys_per_tile * plan.config.head_dim / LdsPlan::slice_bytes;
+  lds.v_slices = plan.keys_per_tile * plan.config.v_head_dim / LdsPlan::slice_bytes;
+  lds.v_offset = lds.k_slices * LdsPlan::slice_stride;
+  lds.buffer_stride = lds.v_offset + lds.v_slices * LdsPlan::slice_stride;
+  return lds;
+}
+
+}  // namespace
+
+std::span<const SupportedShape> supported_shapes() { return shapes; }
+
+std::string describe(const SupportedShape& shape) {
+  return fmt::format("--dtype fp8 --head-dim {} --v-head-dim {} --softmax {}", shape.head_dim, shape.v_head_dim,
+                     name(shape.softmax));
+}
+
+AttentionPlan make_plan(const AttentionConfig& config) {
+  if (config.code_object_version != 5 && config.code_object_version != 6)
+    throw Error("code object version {} is not supported; accepted: 5, 6", config.code_object_version);
+  bool offered = false;
+  std::string accepted;
+  for (const SupportedShape& shape : shapes) {
+    offered = offered || offers(shape, config);
+    accepted += (accepted.empty() ? "" : "; ") + describe(shape);
+  }
+  if (!offered)
+    throw Error("no schedule for head dim {}, value head dim {}, dtype {}, softmax {}; accepted: {}", config.head_dim,
+                config.v_head_dim, name(config.dtype), name(config.softmax), accepted);
+  AttentionPlan plan{.config = config, .lds = {}, .symbol = symbol_of(config)};
+  plan.lds = lds_plan(plan);
+  // Lift and the room that running maxima may need share e4m3's range (users.md 0.2). Here the maximum is exact, so the
+  // room is 0 octaves.
+  if (plan.lift_log2 > std::log2(448.0)) throw Error("a lift of {} octaves overflows e4m3", plan.lift_log2);
+  return plan;
+}
+
+}  // namespace zyfa::generator

@@ -1,0 +1,57 @@
+// The arithmetic between a configuration and its kernel: tile sizes, the LDS map, names. No instructions.
+#pragma once
+
+#include "generator/config.h"
+
+#include <span>
+#include <string>
+#include <cstdint>
+
+namespace zyfa::generator {
+
+// LDS layout of K and V tiles (kernel.md 3, docs/kernel.md). A tile is cut into slices of 1 KiB, what one wave's
+// LDS-DMA of 16 bytes per lane delivers; 16 bytes of padding behind each slice move the banks on, which makes the reads of
+// both tiles conflict-free.
+struct LdsPlan {
+  static constexpr int slice_bytes = 1024;
+  static constexpr int pad_bytes = 16;
+  static constexpr int slice_stride = slice_bytes + pad_bytes;
+
+  int k_slices = 0, v_slices = 0;         // per tile
+  int k_offset = 0, v_offset = 0;         // within a buffer, bytes
+  int buffer_stride = 0;                  // from one buffer (K tile and V tile) to the next, bytes
+  static constexpr int buffers = 2;       // one is filled while the other is read
+  int total_bytes() const { return buffers * buffer_stride; }
+};
+
+struct AttentionPlan {
+  AttentionConfig config;
+  int waves = 8;
+  int queries_per_wave = 32;
+  int keys_per_tile = 128;
+  // Probabilities are multiplied by 2^lift before rounding to e4m3, to keep the small ones out of the subnormals
+  // (kernel.md 4). The row's largest is then exactly 2^lift.
+  int lift_log2 = 8;
+  LdsPlan lds;
+  std::string symbol;  // unique per configuration
+
+  int queries_per_workgroup() const { return waves * queries_per_wave; }
+  int workgroup_size() const { return waves * 64; }
+};
+
+// Throws Error that lists the supported shapes if no schedule offers the configuration.
+AttentionPlan make_plan(const AttentionConfig& config);
+
+// Every combination that make_plan accepts, apart from the free choices (causal, lse, code object version).
+struct SupportedShape {
+  DataType dtype;
+  int head_dim, v_head_dim;
+  Softmax softmax;
+};
+std::span<const SupportedShape> supported_shapes();
+std::string describe(const SupportedShape& shape);  // "--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax exact"
+
+// Largest distance between rows of Q, K, V or O in bytes: a tile's offsets from its first row are 32-bit.
+inline constexpr std::int64_t max_row_stride_bytes = (std::int64_t{1} << 24) - 1;
+
+}  // namespace zyfa::generator

@@ -1,0 +1,123 @@
+#include "schedules/arguments.h"
+
+#include "generator/kernargs.h"
+
+#include <limits>
+#include <numbers>
+
+namespace zyfa::schedules {
+
+using generator::AttentionKernargs;
+
+Arguments load_arguments(Builder& k, S<2> kernarg) {
+  const S<16> pointers = k.sgpr<16>("pointers of q k v o lse q_descale k_descale v_descale");
+  const S<24> strides = k.sgpr<24>("strides of q k v o: row head batch");
+  const S<16> head_strides = k.sgpr<16>("strides of lse q_descale k_descale v_descale: head batch");
+  const S<4> scalars = k.sgpr<4>("seqlen_q seqlen_k heads_per_kv_head softmax_scale");
+  constexpr std::uint32_t strides_at = offsetof(AttentionKernargs, q_stride);
+  Token loaded = k.s_load_dwordx16(pointers, kernarg, offsetof(AttentionKernargs, q));
+  loaded |= k.s_load_dwordx16(strides.at<16>(0), kernarg, strides_at);
+  loaded |= k.s_load_dwordx8(strides.at<8>(16), kernarg, strides_at + 64);
+  loaded |= k.s_load_dwordx16(head_strides, kernarg, offsetof(AttentionKernargs, lse_stride));
+  loaded |= k.s_load_dwordx4(scalars, kernarg, offsetof(AttentionKernargs, seqlen_q));
+  k.wait(loaded);
+
+  const auto tensor = [&](int i) {
+    return TensorArgument{pointers.at<2>(2 * i), strides.at<2>(6 * i), strides.at<2>(6 * i + 2),
+                          strides.at<2>(6 * i + 4)};
+  };
+  const auto per_head = [&](int i) {
+    return PerHeadArgument{pointers.at<2>(8 + 2 * i), head_strides.at<2>(4 * i), head_strides.at<2>(4 * i + 2)};
+  };
+  return {tensor(0),   tensor(1),   tensor(2),  tensor(3),  per_head(0), per_head(1),
+          per_head(2), per_head(3), scalars[0], scalars[1], scalars[2],  scalars[3]};
+}
+
+namespace {
+
+// head / heads_per_kv_head, rounded down. The scalar ALU does not divide. In fp32 (head + 1/2) / n is off by at most 2^-22
+// of itself and at least 1/(2n) away from a whole number, so the quotient is exact below 2^20 heads.
+S<1> divide(Builder& k, S<1> head, S<1> heads_per_kv_head, std::string_view name) {
+  const S<1> quotient = k.sgpr(name);
+  const auto scope = k.scope();
+  const V<1> a = k.vgpr("dividend"), b = k.vgpr("divisor");
+  k.v_cvt_f32_u32(b, heads_per_kv_head);
+  k.v_cvt_f32_u32(a, head);
+  k.v_rcp_f32(b, b);
+  k.v_add_f32(a, 0.5f, a);
+  k.v_mul_f32(a, a, b);
+  k.v_cvt_u32_f32(a, a);
+  k.v_readfirstlane_b32(quotient, a);
+  return quotient;
+}
+
+}  // namespace
+
+Place find_place(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile, S<1> head, S<1> batch,
+                 V<1> work_item) {
+  const S<1> wave = k.sgpr("wave");
+  const S<1> workgroup_first_query = k.sgpr("first query of the workgroup");
+  const S<1> first_query = k.sgpr("first query of the wave");
+  const V<1> lane = k.vgpr("lane");
+  k.v_lshrrev_b32(lane, 6, work_item);
+  k.v_readfirstlane_b32(wave, lane);
+  k.v_and_b32(lane, 63, work_item);
+  const S<1> kv_head = divide(k, head, args.heads_per_kv_head, "key/value head");
+  k.s_mul_i32(workgroup_first_query, tile, plan.queries_per_workgroup());
+  k.s_mul_i32(first_query, wave, plan.queries_per_wave);
+  k.s_add_u32(first_query, first_query, workgroup_first_query);
+  return {batch, head, kv_head, wave, workgroup_first_query, first_query, lane};
+}
+
+void advance(Builder& k, S<2> address, S<1> index, S<2> stride) {
+  const auto scope = k.scope();
+  const S<2> t = k.sgpr<2>("index * stride");
+  k.s_mul_i32(t[0], index, stride[0]);
+  k.s_mul_hi_u32(t[1], index, stride[0]);
+  k.s_add_u32(address[0], address[0], t[0]);
+  k.s_addc_u32(address[1], address[1], t[1]);
+  k.s_mul_i32(t[0], index, stride[1]);
+  k.s_add_u32(address[1], address[1], t[0]);
+}
+
+S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> head, std::string_view name) {
+  const S<2> address = k.sgpr<2>(name);
+  k.s_mov_b64(address, tensor.base);
+  advance(k, address, batch, tensor.batch_stride);
+  advance(k, address, head, tensor.head_stride);
+  return address;
+}
+
+S<1> load_per_head(Builder& k, const PerHeadArgument& argument, S<1> batch, S<1> head, std::string_view name) {
+  const S<1> value = k.sgpr(name);
+  const auto scope = k.scope();
+  const S<2> address = k.sgpr<2>("address of a value per head");
+  k.s_mov_b64(address, argument.base);
+  advance(k, address, batch, argument.batch_stride);
+  advance(k, address, head, argument.head_stride);
+  k.wait(k.s_load_dword(value, address, 0));
+  return value;
+}
+
+void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_stride) {
+  k.s_mov_b64(resource.at<2>(0), address);
+  k.s_mul_i32(resource[2], rows, row_stride);
+  k.s_mov_b32(resource[3], 0x00020000);  // raw buffer: 32-bit data format, no stride or swizzle (CDNA4 ISA 9.1.8)
+}
+
+S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place) {
+  const S<1> factor = k.sgpr("softmax_scale * q_descale * k_descale * log2(e)");
+  const auto scope = k.scope();
+  const S<1> q_descale = load_per_head(k, args.q_descale, place.batch, place.kv_head, "q_descale");
+  const S<1> k_descale = load_per_head(k, args.k_descale, place.batch, place.kv_head, "k_descale");
+  const V<1> t = k.vgpr("exponent factor");
+  k.v_mov_b32(t, args.softmax_scale);
+  k.v_mul_f32(t, q_descale, t);
+  k.v_mul_f32(t, k_descale, t);
+  k.v_mul_f32(t, std::numbers::log2e_v<float>, t);
+  k.v_max_f32(t, std::numeric_limits<float>::min(), t);
+  k.v_readfirstlane_b32(factor, t);
+  return factor;
+}
+
+}  // namespace zyfa::schedules

@@ -1,0 +1,63 @@
+// Steps at the start of a kernel: arguments into scalar registers, which rows this wave works on, the factor of the
+// logits.
+#pragma once
+
+#include "generator/builder.h"
+#include "generator/plan.h"
+
+namespace zyfa::schedules {
+
+using generator::AttentionPlan;
+using generator::Builder;
+using generator::S;
+using generator::Token;
+using generator::V;
+
+// A tensor of (batch, head, row) with strides in bytes.
+struct TensorArgument {
+  S<2> base, row_stride, head_stride, batch_stride;
+};
+
+// One float per (batch, head).
+struct PerHeadArgument {
+  S<2> base, head_stride, batch_stride;
+};
+
+struct Arguments {
+  TensorArgument q, k, v, o;
+  PerHeadArgument lse, q_descale, k_descale, v_descale;
+  S<1> seqlen_q, seqlen_k, heads_per_kv_head, softmax_scale;
+};
+
+// Loads generator::AttentionKernargs from the kernel argument segment at `kernarg`; all of it has arrived on return.
+Arguments load_arguments(Builder& k, S<2> kernarg);
+
+// Where in the problem this wave stands. The grid is (tiles of queries_per_workgroup, heads, batch).
+struct Place {
+  S<1> batch, head, kv_head;
+  S<1> wave;                   // 0..7
+  S<1> workgroup_first_query;  // tile * queries_per_workgroup
+  S<1> first_query;            // of the wave: workgroup_first_query + wave * queries_per_wave
+  V<1> lane;         // 0..63
+};
+Place find_place(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile, S<1> head, S<1> batch,
+                 V<1> work_item);
+
+// address += index * stride, 64 bits. `index` is not negative; `stride` may be.
+void advance(Builder& k, S<2> address, S<1> index, S<2> stride);
+
+// The address of a head's first row: base + batch * batch_stride + head * head_stride.
+S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> head, std::string_view name);
+
+// The value at (batch, kv_head); it has arrived on return.
+S<1> load_per_head(Builder& k, const PerHeadArgument& argument, S<1> batch, S<1> head, std::string_view name);
+
+// A raw buffer descriptor over `rows` rows from `address` on; accesses to further rows are out of range: loads give 0, stores
+// are dropped. rows * row_stride must fit 32 bits (generator::max_row_stride_bytes sees to that).
+void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_stride);
+
+// What turns a dot product of codes into an exponent of two: softmax_scale * q_descale * k_descale * log2(e), at least the
+// smallest normal number, so that a masked score of -infinity stays one when softmax_scale is 0.
+S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place);
+
+}  // namespace zyfa::schedules

@@ -1,0 +1,87 @@
+#include "schedules/output.h"
+
+#include <bit>
+#include <numbers>
+
+namespace zyfa::schedules {
+namespace {
+
+constexpr S<1> exec_hi{127};
+
+// The wave's rows that exist: clamp(seqlen_q - first_query, 0, queries_per_wave).
+S<1> rows_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
+  const S<1> rows = k.sgpr("queries of the wave");
+  k.s_sub_i32(rows, args.seqlen_q, place.first_query);
+  k.s_max_i32(rows, rows, 0);
+  k.s_min_i32(rows, rows, plan.queries_per_wave);
+  return rows;
+}
+
+// 32 elements of the value dim to memory. Packing leaves each lane with 4 consecutive elements of 8; exchanging them between
+// lanes l and l+32 gives every lane 8 consecutive ones, 16 bytes, of every other 8.
+void store_block(Builder& k, V<16> block, V<1> address, S<4> resource, int offset) {
+  for (int i = 0; i < 8; ++i) k.v_cvt_pk_bf16_f32(block[i], block[2 * i], block[2 * i + 1]);
+  k.settle();
+  for (int pair = 0; pair < 2; ++pair)
+    for (int i = 0; i < 2; ++i) k.v_permlane32_swap_b32(block[4 * pair + i], block[4 * pair + 2 + i]);
+  for (int pair = 0; pair < 2; ++pair)
+    k.buffer_store_dwordx4(block.at<4>(4 * pair), address, resource, 0,
+                           {.offset = offset + 32 * pair, .offen = true});
+}
+
+}  // namespace
+
+void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, V<64> o,
+                  const RowState& rows) {
+  const auto scope = k.scope();
+  const S<2> base = head_address(k, args.o, place.batch, place.head, "O of the head");
+  const S<4> resource = k.sgpr<4>("O resource");
+  const V<1> address = k.vgpr("O address"), half = k.vgpr("lane / 32"), scale = k.vgpr("v_descale / total");
+  const S<1> v_descale = load_per_head(k, args.v_descale, place.batch, place.kv_head, "v_descale");
+  advance(k, base, place.first_query, args.o.row_stride);
+  make_resource(k, resource, base, rows_of_wave(k, plan, args, place), args.o.row_stride[0]);
+  k.v_lshrrev_b32(half, 5, place.lane);
+  k.v_and_b32(address, plan.queries_per_wave - 1, place.lane);
+  k.v_mul_lo_u32(address, address, args.o.row_stride[0]);
+  k.v_lshl_add_u32(address, half, 4, address);
+
+  // A row that saw any key has a total of at least 2^lift, so the bound acts on empty rows alone: 0 / 1 = 0.
+  k.settle();
+  k.v_max_f32(scale, 1.0f, rows.total[0]);
+  k.v_rcp_f32(scale, scale);
+  k.settle();
+  k.v_mul_f32(scale, v_descale, scale);
+  for (int i = 0; i < 64; ++i) k.v_mul_f32(o[i], scale, o[i]);
+  for (int block = 0; block < 4; ++block) store_block(k, o.at<16>(16 * block), address, resource, 64 * block);
+}
+
+void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const RowState& rows,
+               S<1> factor) {
+  const auto scope = k.scope();
+  const S<2> base = k.sgpr<2>("LSE of the head");
+  const S<4> resource = k.sgpr<4>("LSE resource");
+  const S<1> row_bytes = k.sgpr("bytes of a LSE row");
+  const V<1> address = k.vgpr("LSE address"), value = k.vgpr("LSE");
+  k.s_mov_b64(base, args.lse.base);
+  advance(k, base, place.batch, args.lse.batch_stride);
+  advance(k, base, place.head, args.lse.head_stride);
+  k.s_mov_b32(row_bytes, 4);
+  {
+    const S<2> dense = k.sgpr<2>("dense row stride");
+    k.s_mov_b64(dense, 4);
+    advance(k, base, place.first_query, dense);
+  }
+  make_resource(k, resource, base, rows_of_wave(k, plan, args, place), row_bytes);
+  k.v_lshlrev_b32(address, 2, place.lane);
+
+  k.settle();
+  k.v_log_f32(value, rows.total[0]);
+  k.settle();
+  k.v_subrev_f32(value, static_cast<float>(plan.lift_log2), value);
+  k.v_fma_f32(value, rows.maximum, factor, value);
+  k.v_mul_f32(value, std::numbers::ln2_v<float>, value);
+  k.s_mov_b32(exec_hi, 0);
+  k.buffer_store_dword(value, address, resource, 0, {.offen = true});
+}
+
+}  // namespace zyfa::schedules
