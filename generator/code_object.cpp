@@ -3,10 +3,7 @@
 #include <llvm/BinaryFormat/ELF.h>
 #include <llvm/BinaryFormat/MsgPackDocument.h>
 #include <llvm/BinaryFormat/MsgPackReader.h>
-#include <llvm/DebugInfo/DWARF/DWARFContext.h>
-#include <llvm/DebugInfo/DWARF/DWARFDebugLine.h>
 #include <llvm/Object/ELF.h>
-#include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
 #include <cstring>
@@ -304,45 +301,14 @@ std::vector<KernelImage> kernel_images(const Reader& file, const CodeObject& obj
   return images;
 }
 
-// Rows of every line table that fall into the code. Tables are read one after another from .debug_line, so a
-// kernel without .debug_info keeps its lines; damage in debug information ends a table and is no error.
 std::vector<SourcePoint> source_points(const Reader& file, const CodeObject& object) {
-  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> sections;
-  for (const char* name : {"debug_line", "debug_line_str", "debug_str"}) {
-    const SectionHeader* section = file.section(fmt::format(".{}", name));
-    if (section == nullptr || (section->sh_flags & elf::SHF_COMPRESSED) != 0) continue;
-    sections[name] = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(file.contents(*section)), name);
-  }
-  if (sections.count("debug_line") == 0) return {};
-  const auto ignore = [](llvm::Error fault) { llvm::consumeError(std::move(fault)); };
-  const auto context =
-      llvm::DWARFContext::create(sections, /*AddrSize=*/8, /*isLittleEndian=*/true, ignore, ignore);
-  const llvm::DWARFObject& debug = context->getDWARFObj();
-  llvm::DWARFDataExtractor data(debug, debug.getLineSection(), /*IsLittleEndian=*/true, /*AddressSize=*/8);
-  llvm::DWARFDebugLine::SectionParser parser(data, *context, context->normal_units());
-
-  // The last row at an address holds, but the end of one sequence gives way to the start of the next.
-  std::map<std::uint32_t, SourcePoint> points;
-  while (!parser.done()) {
-    const llvm::DWARFDebugLine::LineTable table = parser.parseNext(ignore, ignore);
-    for (const llvm::DWARFDebugLine::Row& row : table.Rows) {
-      const std::uint64_t offset = row.Address.Address - object.code_address;
-      if (offset >= object.code.size()) continue;
-      SourcePoint point{static_cast<std::uint32_t>(offset), "", 0};
-      if (row.EndSequence) {
-        points.emplace(point.offset, point);
-        continue;
-      }
-      using Kind = llvm::DILineInfoSpecifier::FileLineInfoKind;
-      if (row.Line != 0 && table.getFileNameByIndex(row.File, "", Kind::RelativeFilePath, point.file)) {
-        point.line = row.Line;
-      }
-      points.insert_or_assign(point.offset, std::move(point));
-    }
-  }
-  std::vector<SourcePoint> sorted;
-  for (auto& [offset, point] : points) sorted.push_back(std::move(point));
-  return sorted;
+  const auto contents = [&](std::string_view name) -> std::string_view {
+    const SectionHeader* section = file.section(name);
+    if (section == nullptr || (section->sh_flags & elf::SHF_COMPRESSED) != 0) return {};
+    return file.contents(*section);
+  };
+  return read_debug_lines({contents(".debug_line"), contents(".debug_line_str"), contents(".debug_str")},
+                          object.code_address, object.code.size());
 }
 
 }  // namespace

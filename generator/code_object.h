@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/debug_lines.h"
+
 namespace zyfa::generator {
 
 // The 64 bytes at <kernel>.kd (AMDGPUUsage, "Kernel Descriptor"). Field positions are those of gfx90a and
@@ -80,14 +82,6 @@ struct KernelImage {
   std::uint32_t max_workgroup_size = 0;  // work items
   std::uint32_t vgpr_count = 0, sgpr_count = 0, agpr_count = 0, vgpr_spill_count = 0;
   std::uint64_t code_offset = 0;  // bytes from the start of CodeObject::code to the first instruction
-};
-
-// From `offset` (bytes within the code) to the next point, instructions come from this line; an empty file
-// and line 0 where that is not known.
-struct SourcePoint {
-  std::uint32_t offset = 0;
-  std::string file;
-  std::uint32_t line = 0;
 };
 
 struct CodeObject {

@@ -81,7 +81,9 @@ TEST_CASE("assembly errors name the line and show it", "[quick]") {
   SECTION("another processor, its instructions, metadata and descriptors that are none") {
     CHECK(message_of(".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n").find("kernel.s:1: ") == 0);
     CHECK(message_of(head + "s_wait_loadcnt 0\n").find("kernel.s:4: ") == 0);
-    CHECK(message_of(head + ".amdgpu_metadata\n  - [\n.end_amdgpu_metadata\n").find("kernel.s:") == 0);
+    CHECK(
+        message_of(head + ".amdgpu_metadata\namdhsa.kernels: 5\n.end_amdgpu_metadata\n").find("kernel.s:") ==
+        0);
     CHECK(message_of(head + ".amdhsa_kernel k\n.end_amdhsa_kernel\n").find("kernel.s:") == 0);
   }
 }

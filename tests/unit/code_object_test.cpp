@@ -230,6 +230,14 @@ TEST_CASE("source lines survive assembling and linking", "[quick]") {
   CHECK(object.lines[2].offset == 256);
   CHECK(object.lines[2].line == 99);
 
+  SECTION("written as DWARF 5") {
+    std::string text = source(6);
+    text.insert(text.find(".file 1"), ".file 0 \"/build\" \"kernel.s\"\n");
+    const CodeObject same = read_code_object(link(assemble(text, "two.s")), "two.co");
+    REQUIRE(same.lines.size() == 3);
+    CHECK(same.lines[1].file == "schedules/forward.cpp");
+    CHECK(same.lines[1].line == 7);
+  }
   std::string without = source(6);
   for (std::size_t at; (at = without.find(".loc ")) != std::string::npos;) {
     without.erase(at, without.find('\n', at) - at);
@@ -309,20 +317,24 @@ TEST_CASE("damaged code objects end in an Error or are read, never more", "[quic
       CHECK(message_of(cut).find("kernel.co: ") == 0);
     }
   }
-  SECTION("random bytes") {
+  SECTION("random bytes, with line tables of DWARF 4 and 5") {
+    std::string text = source(6);
+    text.insert(text.find(".file 1"), ".file 0 \"/build\" \"kernel.s\"\n");
     std::mt19937 random(950);
-    int refused = 0;
-    for (int round = 0; round < 3000; ++round) {
-      std::vector<std::byte> damaged = file;
-      for (std::size_t flips = 1 + random() % 8; flips > 0; --flips) {
-        damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+    for (const auto& whole : {file, link(assemble(text, "two.s"))}) {
+      int refused = 0;
+      for (int round = 0; round < 3000; ++round) {
+        std::vector<std::byte> damaged = whole;
+        for (std::size_t flips = 1 + random() % 8; flips > 0; --flips) {
+          damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+        }
+        const std::string message = message_of(damaged);
+        if (message == "no error") continue;
+        ++refused;
+        if (message.find("kernel.co: ") != 0) FAIL_CHECK("round " << round << ": " << message);
       }
-      const std::string message = message_of(damaged);
-      if (message == "no error") continue;
-      ++refused;
-      if (message.find("kernel.co: ") != 0) FAIL_CHECK("round " << round << ": " << message);
+      CHECK(refused > 300);
+      CHECK(refused < 3000);
     }
-    CHECK(refused > 300);
-    CHECK(refused < 3000);
   }
 }
