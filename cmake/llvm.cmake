@@ -6,7 +6,7 @@ find_package(LLVM CONFIG REQUIRED HINTS ${ZYFA_LLVM_PREFIXES})
 if(LLVM_VERSION_MAJOR LESS 20)
   message(FATAL_ERROR "LLVM ${LLVM_VERSION} in ${LLVM_DIR} does not know gfx950; zyfa needs LLVM 20 or newer")
 endif()
-find_package(LLD CONFIG REQUIRED HINTS ${LLVM_DIR}/../lld NO_DEFAULT_PATH)
+find_package(LLD CONFIG REQUIRED HINTS ${LLVM_LIBRARY_DIR}/cmake/lld ${LLVM_DIR}/../lld NO_DEFAULT_PATH)
 message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} from ${LLVM_DIR}")
 
 add_library(zyfa_llvm INTERFACE)
