@@ -1,0 +1,263 @@
+// Matrix rows. A and B are decoded once per instruction to float tiles [k][row] and [k][column]; then every
+// element of D is a chain of single-rounded fused multiply-adds over k in ascending order, starting from C.
+// CDNA4's internal precision is not known (gfx950.md 4); this order is the same on every host. Denormals are
+// kept, MODE is ignored (measured on CDNA3), and so is EXEC: all 64 lanes take part in the product of their
+// matrices.
+#include "isa/emulator/vector_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "isa/emulator/execute_matrix.cpp"
+#include <hwy/foreach_target.h>
+
+#include "isa/emulator/execute_parts.h"
+#include "isa/emulator/lane_math.h"
+#include "isa/isa.h"
+#include "isa/matrix_layout.h"
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace zyfa::emulator::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using isa::Inst;
+using isa::Operand;
+using u32 = std::uint32_t;
+
+// ---- Decoding A and B
+// -----------------------------------------------------------------------------------------
+
+// Rows of isa::formats, and one past them for plain floats.
+enum ElementFormat { e4m3, e5m2, e2m3, e3m2, e2m1, f16, bf16, f32 };
+constexpr int format_count_f8f6f4 = 5;
+
+constexpr int bits_of_format(int format) {
+  return format == f32 ? 32 : isa::formats[static_cast<std::size_t>(format)].width_bits();
+}
+
+// A code as float, exactly and without branches: a denormal's mantissa is put behind a leading 1 that is then
+// taken away again.
+template <int format>
+HWY_INLINE float decode_code(u32 code) {
+  if constexpr (format == f32) return float_of(code);
+  if constexpr (format == bf16) return float_of(code << 16);
+  constexpr isa::Format f = isa::formats[format == f32 ? 0 : format];
+  const u32 magnitude = (code & (f.sign_bit() - 1)) << (23 - f.mantissa_bits);
+  const u32 sign = (code & f.sign_bit()) << (31 - f.exponent_bits - f.mantissa_bits);
+  constexpr u32 first_normal = static_cast<u32>(128 - f.bias) << 23;
+  const u32 normal = magnitude + (static_cast<u32>(127 - f.bias) << 23);
+  const u32 denormal = bits_of(float_of(magnitude | first_normal) - float_of(first_normal));
+  u32 value = magnitude < 0x00800000U ? denormal : normal;
+  constexpr u32 infinity = f.exponent_mask() << (23 - f.mantissa_bits);
+  if constexpr (f.nan_kind == isa::NanKind::ieee)
+    value = magnitude >= infinity ? magnitude | 0x7f800000U : value;
+  if constexpr (f.nan_kind == isa::NanKind::all_ones)
+    value = (code & (f.sign_bit() - 1)) == f.sign_bit() - 1 ? 0x7fc00000U : value;
+  return float_of(value | sign);
+}
+
+// One operand into tile[k][row]. Element j of all lanes of a group has one k, and the lanes of a group are
+// the rows in order, so that both the reading and the writing side of the inner loop are contiguous.
+template <int format, int width, int k>
+void decode_tile(const Wave& wave, const Operand& operand, float* HWY_RESTRICT tile) {
+  constexpr int bits = bits_of_format(format);
+  constexpr u32 mask = bits == 32 ? ~0U : (1U << (bits % 32)) - 1;
+  constexpr isa::MatrixSourceLayout layout = isa::matrix_source_layout(width, k, bits);
+  for (int j = 0; j < layout.elements; ++j) {
+    const int first_bit = j * bits;
+    const int shift = first_bit % 32;
+    const bool straddles = shift + bits > 32;
+    const u32* HWY_RESTRICT low = wave.lanes_of(operand, first_bit / 32).data();
+    const u32* HWY_RESTRICT high = wave.lanes_of(operand, first_bit / 32 + straddles).data();
+    for (int group = 0; group < layout.groups; ++group) {
+      float* HWY_RESTRICT to = tile + layout.k(group, j) * width;
+      for (int row = 0; row < width; ++row) {
+        const int lane = group * width + row;
+        u32 code = low[lane] >> shift;
+        if (straddles) code |= high[lane] << (32 - shift);
+        to[row] = decode_code<format>(code & mask);
+      }
+    }
+  }
+}
+
+using DecodeTile = void (*)(const Wave&, const Operand&, float*);
+
+// The f8f6f4 instructions choose among their formats at run time (cbsz for A, blgp for B).
+template <int width, int k>
+void decode_f8f6f4(const Wave& wave, const Operand& operand, int format, float* tile) {
+  static constexpr DecodeTile decoders[format_count_f8f6f4] = {
+      decode_tile<e4m3, width, k>, decode_tile<e5m2, width, k>, decode_tile<e2m3, width, k>,
+      decode_tile<e3m2, width, k>, decode_tile<e2m1, width, k>};
+  if (format >= format_count_f8f6f4) throw Error("matrix format {} is none of 0..4 (cbsz, blgp)", format);
+  decoders[format](wave, operand, tile);
+}
+
+// ---- The product
+// ----------------------------------------------------------------------------------------------
+
+// tile_d[row][column] += sum over `depth` k of a[k][row] * b[k][column], each step rounded once.
+#if HWY_NATIVE_FMA
+template <int width>
+void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int depth,
+                float* HWY_RESTRICT tile_d) {
+  const hn::CappedTag<float, width> tag;
+  constexpr int vector = static_cast<int>(hn::MaxLanes(tag));
+  constexpr int columns =
+      std::min(2, width / vector);  // of vectors: the accumulators must fit the register file,
+  constexpr int rows = HWY_MAX_BYTES >= 64 ? 8 : 4;  // and be many enough to cover the latency of an addition
+  for (int row = 0; row < width; row += rows) {
+    for (int column = 0; column < width; column += columns * vector) {
+      hn::Vec<decltype(tag)> sum[rows][columns];
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j)
+          sum[i][j] = hn::LoadU(tag, tile_d + (row + i) * width + column + j * vector);
+      for (int k = 0; k < depth; ++k) {
+        const float* a_row = a + k * width + row;
+        const float* b_row = b + k * width + column;
+        for (int i = 0; i < rows; ++i)
+          for (int j = 0; j < columns; ++j)
+            sum[i][j] = hn::MulAdd(hn::Set(tag, a_row[i]), hn::LoadU(tag, b_row + j * vector), sum[i][j]);
+      }
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j)
+          hn::StoreU(sum[i][j], tag, tile_d + (row + i) * width + column + j * vector);
+    }
+  }
+}
+#else
+// Without the instruction, the C library's function: Highway's MulAdd would round twice.
+template <int width>
+void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int depth,
+                float* HWY_RESTRICT tile_d) {
+  for (int row = 0; row < width; ++row)
+    for (int k = 0; k < depth; ++k)
+      for (int column = 0; column < width; ++column)
+        tile_d[row * width + column] =
+            fused_multiply_add(a[k * width + row], b[k * width + column], tile_d[row * width + column]);
+}
+#endif
+
+template <int width>
+void load_c(const Wave& wave, const Operand& operand, float* tile) {
+  if (!operand.is_register() || operand.kind == isa::OperandKind::sgpr) {
+    std::fill_n(tile, width * width, float_of(scalar_source(wave, operand)));
+    return;
+  }
+  for (int r = 0; r < width * width / 64; ++r)
+    for (int group = 0; group < 64 / width; ++group)
+      std::memcpy(tile + isa::accumulator_row(width, group, r) * width,
+                  wave.lanes_of(operand, r).data() + group * width, width * sizeof(float));
+}
+
+// NaN results are one NaN: payloads differ between hosts, and AMD documents none.
+template <int width>
+void store_d(Wave& wave, const Operand& operand, const float* tile) {
+  for (int r = 0; r < width * width / 64; ++r)
+    for (int group = 0; group < 64 / width; ++group) {
+      const float* from = tile + isa::accumulator_row(width, group, r) * width;
+      u32* to = wave.lanes_of(operand, r).data() + group * width;
+      for (int column = 0; column < width; ++column)
+        to[column] = from[column] == from[column] ? bits_of(from[column]) : 0x7fc00000U;
+    }
+}
+
+// Scale bytes of one operand's rows for a block of 32 k: register lane block * width + row, byte picked by
+// two bits of the instruction (gfx950.md 3). As double, because the product of two leaves the range of float.
+// 255 is NaN.
+template <int width>
+void load_scales(const Wave& wave, const Operand& operand, int byte, int block, double* scale) {
+  const bool is_vector = operand.kind == isa::OperandKind::vgpr || operand.kind == isa::OperandKind::agpr;
+  for (int row = 0; row < width; ++row) {
+    const auto lane = static_cast<std::size_t>(block * width + row);
+    const u32 word = is_vector ? wave.lanes_of(operand)[lane] : scalar_source(wave, operand);
+    const u32 exponent = (word >> (8 * byte)) & 0xff;
+    scale[row] = exponent == 255 ? std::numeric_limits<double>::quiet_NaN()
+                                 : power_of_two(static_cast<std::int64_t>(exponent) - 127);
+  }
+}
+
+// D = C + sum over blocks of 2^(sa + sb - 254) * (the block's own chain from zero): scales apply to the dot
+// product of a block before it is accumulated (gfx950.md 3).
+template <int width>
+void accumulate_scaled(const Wave& wave, const Inst& inst, const float* a, const float* b, int depth,
+                       float* tile_d) {
+  const int select_low = inst.mods.op_sel;
+  const int select_high = isa::op_sel_hi(inst);
+  for (int block = 0; block < depth / isa::scale_block_k; ++block) {
+    double scale_a[width];
+    double scale_b[width];
+    load_scales<width>(wave, inst.args[4], (select_low & 1) + 2 * (select_high & 1), block, scale_a);
+    load_scales<width>(wave, inst.args[5], (select_low >> 1 & 1) + 2 * (select_high >> 1 & 1), block,
+                       scale_b);
+    alignas(64) float dot[width * width] = {};
+    const int first = block * isa::scale_block_k * width;
+    accumulate<width>(a + first, b + first, isa::scale_block_k, dot);
+    for (int row = 0; row < width; ++row)
+      for (int column = 0; column < width; ++column) {
+        const int i = row * width + column;
+        tile_d[i] += static_cast<float>(dot[i] * (scale_a[row] * scale_b[column]));
+      }
+  }
+}
+
+template <int width, int k, int format_a, int format_b>
+void mfma(Wave& wave, const Inst& inst) {
+  alignas(64) float a[k * width];
+  alignas(64) float b[k * width];
+  alignas(64) float d[width * width];
+  decode_tile<format_a, width, k>(wave, inst.args[1], a);
+  decode_tile<format_b, width, k>(wave, inst.args[2], b);
+  load_c<width>(wave, inst.args[3], d);
+  accumulate<width>(a, b, k, d);
+  store_d<width>(wave, inst.args[0], d);
+}
+
+template <int width, int k, bool scaled>
+void mfma_f8f6f4(Wave& wave, const Inst& inst) {
+  alignas(64) float a[k * width];
+  alignas(64) float b[k * width];
+  alignas(64) float d[width * width];
+  decode_f8f6f4<width, k>(wave, inst.args[1], inst.mods.cbsz, a);
+  decode_f8f6f4<width, k>(wave, inst.args[2], inst.mods.blgp, b);
+  load_c<width>(wave, inst.args[3], d);
+  if constexpr (scaled)
+    accumulate_scaled<width>(wave, inst, a, b, k, d);
+  else
+    accumulate<width>(a, b, k, d);
+  store_d<width>(wave, inst.args[0], d);
+}
+
+// clang-format off
+constexpr Execute functions[] = {
+#define INSTRUCTION(name) nullptr,
+#define MFMA(name, CD, A, B, M, N, K, passes) mfma<M, K, A, B>,
+#define F8F6F4(name, M, N, K, p8, p4) mfma_f8f6f4<M, K, false>,
+#define F8F6F4_SCALED(name, M, N, K, p8, p4) mfma_f8f6f4<M, K, true>,
+#include "isa/gfx950.def"
+};
+// Square matrices with float accumulators are all that the table has, and all that the functions above take.
+#define MFMA(name, CD, A, B, M, N, K, passes) static_assert(M == N && CD == f32);
+#define F8F6F4(name, M, N, K, p8, p4) static_assert(M == N);
+#define F8F6F4_SCALED(name, M, N, K, p8, p4) static_assert(M == N);
+#include "isa/gfx950.def"
+// clang-format on
+static_assert(std::size(functions) == static_cast<std::size_t>(isa::Op::count));
+
+Execute matrix_function(isa::Op op) { return functions[static_cast<std::size_t>(op)]; }
+
+}  // namespace zyfa::emulator::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace zyfa::emulator {
+
+HWY_EXPORT(matrix_function);
+
+Execute find_matrix(isa::Op op) { return HWY_DYNAMIC_DISPATCH(matrix_function)(op); }
+
+}  // namespace zyfa::emulator
+#endif

@@ -1,0 +1,275 @@
+// How vector rows get at their operands: sources with modifiers and DPP as 64 words in a row, results through
+// EXEC. Compiled once per vector extension (HWY_NAMESPACE); every loop runs over all 64 lanes without a
+// branch.
+#if defined(ZYFA_LANE_ACCESS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ZYFA_LANE_ACCESS_INL_H
+#undef ZYFA_LANE_ACCESS_INL_H
+#else
+#define ZYFA_LANE_ACCESS_INL_H
+#endif
+
+#include "isa/emulator/execute_parts.h"
+#include "isa/emulator/lane_math.h"
+#include "isa/isa.h"
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <type_traits>
+
+HWY_BEFORE_NAMESPACE();
+namespace zyfa::emulator::HWY_NAMESPACE {
+
+using isa::Inst;
+using isa::Operand;
+using u32 = std::uint32_t;
+using i32 = std::int32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+using f32 = float;
+
+struct alignas(64) Words {
+  Lanes lane;
+};
+
+// ---- DPP: source 0 comes from another lane (gfx9 DPP control field; LLVM AMDGPU DppCtrl)
+// ------------------------
+
+inline constexpr int out_of_bounds = -1;
+
+inline int dpp_source_lane(u32 control, int lane) {
+  const int row = lane & ~15;
+  const int in_row = lane & 15;
+  const int count = static_cast<int>(control & 15);
+  if (control < 0x100) return (lane & ~3) + static_cast<int>(control >> (2 * (lane & 3)) & 3);  // quad_perm
+  switch (control) {
+    case 0x130:
+      return lane < 63 ? lane + 1 : out_of_bounds;  // wave_shl:1
+    case 0x134:
+      return (lane + 1) & 63;  // wave_rol:1
+    case 0x138:
+      return lane - 1;  // wave_shr:1, lane 0 out of bounds
+    case 0x13c:
+      return (lane - 1) & 63;  // wave_ror:1
+    case 0x140:
+      return row + 15 - in_row;  // row_mirror
+    case 0x141:
+      return (lane & ~7) + 7 - (lane & 7);  // row_half_mirror
+    case 0x142:
+      return row == 0 ? out_of_bounds : row - 1;  // row_bcast:15
+    case 0x143:
+      return lane < 32 ? out_of_bounds : 31;  // row_bcast:31
+    default:
+      break;
+  }
+  switch (control >> 4) {
+    case 0x10:
+      return in_row + count < 16 ? lane + count : out_of_bounds;  // row_shl
+    case 0x11:
+      return in_row >= count ? lane - count : out_of_bounds;  // row_shr
+    case 0x12:
+      return row + ((in_row - count) & 15);  // row_ror
+    case 0x15:
+      return row + count;  // row_newbcast
+    default:
+      throw Error("DPP control {:#x} is not one of gfx950", control);
+  }
+}
+
+// The lane read, or out_of_bounds; a lane that EXEC disables is not read either.
+inline int dpp_valid_lane(const Wave& wave, const Inst& inst, int lane) {
+  const int from = dpp_source_lane(inst.mods.dpp_ctrl, lane);
+  return from >= 0 && (wave.exec() >> from & 1) ? from : out_of_bounds;
+}
+
+inline void permute_dpp(const Wave& wave, const Inst& inst, const Lanes& from, Lanes& to) {
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int source = dpp_valid_lane(wave, inst, lane);
+    to[static_cast<std::size_t>(lane)] = source < 0 ? 0 : from[static_cast<std::size_t>(source)];
+  }
+}
+
+// Lanes that the instruction writes: EXEC, and under DPP the enabled rows and banks (bank = lane / 4 % 4)
+// without the lanes that read out of bounds, unless bound_ctrl lets those read zero.
+inline u64 written_lanes(const Wave& wave, const Inst& inst) {
+  u64 mask = wave.exec();
+  if (HWY_LIKELY(inst.form != isa::Form::dpp)) return mask;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const bool enabled =
+        (inst.mods.dpp_row_mask >> (lane / 16) & 1) && (inst.mods.dpp_bank_mask >> (lane / 4 % 4) & 1);
+    const bool readable = inst.mods.dpp_bound_ctrl || dpp_valid_lane(wave, inst, lane) >= 0;
+    if (!enabled || !readable) mask &= ~(u64{1} << lane);
+  }
+  return mask;
+}
+
+// ---- Sources
+// --------------------------------------------------------------------------------------------------
+
+HWY_INLINE u32 flushed(u32 float_bits) {
+  return (float_bits & 0x7f800000U) == 0 ? float_bits & 0x80000000U : float_bits;
+}
+
+struct SourceModifiers {
+  u32 keep = ~0U;  // |x| clears the sign, and comes before the negation
+  u32 flip = 0;
+  bool flush = false;
+
+  bool any() const { return keep != ~0U || flip != 0 || flush; }
+  HWY_INLINE u32 apply(u32 x) const {
+    const u32 value = flush ? flushed(x) : x;
+    return (value & keep) ^ flip;
+  }
+};
+
+inline SourceModifiers source_modifiers(const Wave& wave, const Operand& operand, bool is_f32) {
+  return {operand.abs ? 0x7fffffffU : ~0U, operand.neg ? 0x80000000U : 0U,
+          is_f32 && wave.mode.flushes_f32_inputs()};
+}
+
+// 64 words of a source operand: its register where that will do, else `buffer`, filled. `word` is the
+// register of a wider operand; scalars have their value in `scalar`.
+HWY_INLINE const u32* source_words(const Wave& wave, const Operand& operand, int word, u32 scalar,
+                                   const SourceModifiers& modifiers, Lanes& buffer) {
+  if (operand.kind == isa::OperandKind::vgpr || operand.kind == isa::OperandKind::agpr) {
+    const Lanes& from = wave.lanes_of(operand, word);
+    if (HWY_LIKELY(!modifiers.any())) return from.data();
+    for (std::size_t lane = 0; lane < lanes; ++lane) buffer[lane] = modifiers.apply(from[lane]);
+    return buffer.data();
+  }
+  const u32 value = modifiers.apply(scalar);
+  for (std::size_t lane = 0; lane < lanes; ++lane) buffer[lane] = value;
+  return buffer.data();
+}
+
+// Argument `index` of the instruction as 64 values of type T. Source 0 (argument `dpp_index`) goes through
+// DPP.
+template <class T>
+class Source {
+ public:
+  Source(const Wave& wave, const Inst& inst, int index, bool takes_dpp = false) {
+    const Operand& operand = inst.args[static_cast<std::size_t>(index)];
+    const SourceModifiers modifiers = source_modifiers(wave, operand, std::is_same_v<T, float>);
+    for (int i = 0; i < words; ++i)
+      word_[i] = source_words(wave, operand, i, scalar_word(wave, operand, i), modifiers, buffer_[i].lane);
+    if (HWY_UNLIKELY(takes_dpp && inst.form == isa::Form::dpp))
+      take_from_other_lanes(wave, inst, operand, modifiers);
+  }
+  Source(const Source&) = delete;
+
+  HWY_INLINE T operator[](std::size_t lane) const {
+    if constexpr (words == 2)
+      return static_cast<T>(static_cast<u64>(word_[1][lane]) << 32 | word_[0][lane]);
+    else
+      return std::bit_cast<T>(word_[0][lane]);
+  }
+
+ private:
+  static constexpr int words = sizeof(T) / 4;
+
+  static u32 scalar_word(const Wave& wave, const Operand& operand, int i) {
+    if (operand.kind == isa::OperandKind::vgpr || operand.kind == isa::OperandKind::agpr) return 0;
+    if constexpr (words == 1) return scalar_source(wave, operand);
+    return static_cast<u32>(scalar_source64(wave, operand, std::is_signed_v<T>) >> (32 * i));
+  }
+
+  // A lane out of bounds reads zero, to which the modifiers still apply.
+  void take_from_other_lanes(const Wave& wave, const Inst& inst, const Operand& operand,
+                             const SourceModifiers& modifiers) {
+    for (int i = 0; i < words; ++i) {
+      permute_dpp(wave, inst, wave.lanes_of(operand, i), buffer_[i].lane);
+      for (u32& value : buffer_[i].lane) value = modifiers.apply(value);
+      word_[i] = buffer_[i].lane.data();
+    }
+  }
+
+  const u32* word_[words];
+  Words buffer_[words];
+};
+
+// The place of a source that the row does not have.
+template <>
+class Source<void> {
+ public:
+  Source(const Wave&, const Inst&, int, bool = false) {}
+  HWY_INLINE int operator[](std::size_t) const { return 0; }
+};
+
+// ---- Results
+// --------------------------------------------------------------------------------------------------
+
+HWY_INLINE void write_masked(Lanes& to, const Lanes& from, u64 mask) {
+  if (HWY_LIKELY(mask == ~u64{0})) {
+    to = from;
+    return;
+  }
+  for (std::size_t half = 0; half < lanes; half += 32) {
+    const auto bits = static_cast<u32>(mask >> half);
+    for (std::size_t i = 0; i < 32; ++i) {
+      const u32 keep = (bits >> i & 1) - 1;
+      to[half + i] = (to[half + i] & keep) | (from[half + i] & ~keep);
+    }
+  }
+}
+
+// Lane i's bit from the lowest bit of byte i. The product moves the bits of 8 bytes to the top byte.
+HWY_INLINE u64 lane_mask(const std::array<std::uint8_t, lanes>& bit) {
+  u64 mask = 0;
+  for (int i = 0; i < 8; ++i) {
+    u64 eight = 0;
+    for (int j = 0; j < 8; ++j)
+      eight |= static_cast<u64>(bit[static_cast<std::size_t>(8 * i + j)]) << (8 * j);
+    mask |= (eight * 0x0102040810204080U >> 56) << (8 * i);
+  }
+  return mask;
+}
+
+// Every NaN result is this one: payloads differ between hosts, and AMD documents none.
+HWY_INLINE u32 canonical(float x) { return x == x ? bits_of(x) : 0x7fc00000U; }
+
+// Output modifiers of a float result. omod does nothing under MODE.IEEE or with denormal results enabled, and
+// loses the sign of zero (LLVM SIFoldOperands, which folds multiplications into omod only then). clamp turns
+// NaN into 0 under MODE.DX10_CLAMP.
+inline void modify_result(const Wave& wave, const Inst& inst, Lanes& result) {
+  const bool flush = wave.mode.flushes_f32_results();
+  const bool scales = inst.mods.omod != 0 && flush && !wave.mode.ieee();
+  if (HWY_LIKELY(!flush && !inst.mods.clamp)) return;
+  const float factor = inst.mods.omod == 3 ? 0.5f : inst.mods.omod == 2 ? 4.0f : 2.0f;
+  for (u32& bits : result) {
+    u32 value = flush ? flushed(bits) : bits;
+    if (scales) value = flushed(canonical(float_of(value) * factor));
+    if (scales && value == 0x80000000U) value = 0;
+    const float x = float_of(value);
+    if (inst.mods.clamp && !(x != x && !wave.mode.dx10_clamp()))
+      value = bits_of(x > 0.0f ? std::min(x, 1.0f) : 0.0f);
+    bits = value;
+  }
+}
+
+template <class D>
+class Result {
+ public:
+  static constexpr int words = sizeof(D) / 4;
+
+  HWY_INLINE void set(std::size_t lane, D value) {
+    if constexpr (std::is_same_v<D, float>) {
+      word_[0].lane[lane] = canonical(value);
+    } else {
+      word_[0].lane[lane] = static_cast<u32>(value);
+      if constexpr (words == 2) word_[1].lane[lane] = static_cast<u32>(static_cast<u64>(value) >> 32);
+    }
+  }
+  void write(Wave& wave, const Inst& inst) {
+    if constexpr (std::is_same_v<D, float>) modify_result(wave, inst, word_[0].lane);
+    const u64 mask = written_lanes(wave, inst);
+    for (int i = 0; i < words; ++i) write_masked(wave.lanes_of(inst.args[0], i), word_[i].lane, mask);
+  }
+
+ private:
+  Words word_[words];
+};
+
+}  // namespace zyfa::emulator::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
