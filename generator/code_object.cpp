@@ -32,6 +32,11 @@ Value load(std::string_view bytes, std::size_t offset) {
   return value;
 }
 
+struct Symbol {
+  std::uint64_t address = 0, bytes = 0;
+};
+using Symbols = std::map<std::string, Symbol, std::less<>>;
+
 // The file's sections and symbols; every fault becomes an Error that names the file.
 class Reader {
  public:
@@ -77,18 +82,18 @@ class Reader {
     fail("{} at address {:#x} is in no section", what, address);
   }
 
-  // Addresses of the defined symbols. The dynamic table is what a loader sees and survives stripping.
-  std::map<std::string, std::uint64_t, std::less<>> symbols() const {
-    std::map<std::string, std::uint64_t, std::less<>> addresses;
+  // Addresses and sizes of the defined symbols. The dynamic table is what a loader sees and survives stripping.
+  Symbols symbols() const {
+    Symbols symbols;
     for (const SectionHeader& table : sections_) {
       if (table.sh_type != elf::SHT_DYNSYM) continue;
       const llvm::StringRef names = value(elf_.getStringTableForSymtab(table));
       for (const auto& symbol : value(elf_.symbols(&table))) {
         if (symbol.st_shndx == elf::SHN_UNDEF) continue;
-        addresses.emplace(value(symbol.getName(names)).str(), symbol.st_value);
+        symbols.emplace(value(symbol.getName(names)).str(), Symbol{symbol.st_value, symbol.st_size});
       }
     }
-    return addresses;
+    return symbols;
   }
 
  private:
@@ -256,20 +261,26 @@ KernelDescriptor descriptor_at(const Reader& file, std::uint64_t address, std::s
 // A kernel of the metadata, found again in the symbol table and the code. Fields that AMDGPUUsage calls
 // required are.
 KernelImage kernel_image(const Reader& file, const Metadata& kernel, const CodeObject& object,
-                         const std::map<std::string, std::uint64_t, std::less<>>& symbols) {
+                         const Symbols& symbols) {
   KernelImage image;
   const std::string descriptor_symbol = kernel.needed(kernel.text(".symbol"), ".symbol");
   image.symbol = kernel.needed(kernel.text(".name"), ".name");
   const auto symbol = symbols.find(descriptor_symbol);
   if (symbol == symbols.end())
     file.fail("the metadata's kernel {} has no symbol {}", image.symbol, descriptor_symbol);
-  image.descriptor = descriptor_at(file, symbol->second, descriptor_symbol);
+  image.descriptor = descriptor_at(file, symbol->second.address, descriptor_symbol);
   // Unsigned, so that damage wraps around instead of overflowing.
   image.code_offset =
-      symbol->second + static_cast<std::uint64_t>(image.descriptor.entry_offset) - object.code_address;
+      symbol->second.address + static_cast<std::uint64_t>(image.descriptor.entry_offset) - object.code_address;
   if (image.code_offset >= object.code.size() || image.code_offset % 4 != 0) {
     file.fail("the entry of kernel {} is not in .text", image.symbol);
   }
+  // Up to the end of the section where the function's symbol is missing, elsewhere or without a size.
+  const std::uint64_t rest = object.code.size() - image.code_offset;
+  const auto function = symbols.find(image.symbol);
+  const bool sized = function != symbols.end() && function->second.bytes != 0 &&
+                     function->second.address - object.code_address == image.code_offset;
+  image.code_bytes = sized ? std::min(function->second.bytes, rest) : rest;
   image.max_workgroup_size =
       kernel.needed(kernel.number(".max_flat_workgroup_size"), ".max_flat_workgroup_size");
   image.vgpr_count = kernel.needed(kernel.number(".vgpr_count"), ".vgpr_count");

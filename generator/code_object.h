@@ -82,6 +82,7 @@ struct KernelImage {
   std::uint32_t max_workgroup_size = 0;  // work items
   std::uint32_t vgpr_count = 0, sgpr_count = 0, agpr_count = 0, vgpr_spill_count = 0;
   std::uint64_t code_offset = 0;  // bytes from the start of CodeObject::code to the first instruction
+  std::uint64_t code_bytes = 0;   // of the kernel's function, or to the end of the code if its size is not given
 };
 
 struct CodeObject {

@@ -1,0 +1,59 @@
+#include "generator/generate.h"
+
+#include "generator/assemble.h"
+#include "generator/emit.h"
+#include "generator/link.h"
+#include "schedules/catalog.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace zyfa::generator {
+
+namespace fs = std::filesystem;
+
+GeneratedKernel generate(const AttentionConfig& config, const isa::Machine& machine) {
+  GeneratedKernel kernel{.plan = make_plan(config), .body = {}, .assembly = {}, .code_object = {}, .manifest = {}};
+  kernel.body = schedules::build_kernel(kernel.plan, machine);
+  kernel.assembly = emit_assembly(kernel.plan, kernel.body);
+  kernel.code_object = link(assemble(kernel.assembly, kernel.plan.symbol + ".s"));
+  kernel.manifest = make_manifest(kernel.plan, kernel.body, machine, kernel.code_object);
+  return kernel;
+}
+
+void write_file(const fs::path& file, std::span<const std::byte> bytes) {
+  const fs::path partial = file.string() + ".partial";
+  {
+    std::ofstream stream(partial, std::ios::binary | std::ios::trunc);
+    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    stream.close();
+    if (!stream) {
+      const std::string reason = std::strerror(errno);
+      std::error_code ignored;
+      fs::remove(partial, ignored);
+      throw Error("cannot write {}: {}", file.string(), reason);
+    }
+  }
+  std::error_code error;
+  fs::rename(partial, file, error);
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(partial, ignored);
+  throw Error("cannot write {}: {}", file.string(), error.message());
+}
+
+KernelFiles write_kernel(const GeneratedKernel& kernel, const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) throw Error("cannot create directory {}: {}", directory.string(), error.message());
+  const std::string stem = (directory / kernel.plan.symbol).string();
+  KernelFiles files{stem + ".s", stem + ".co", stem + ".json"};
+  write_file(files.assembly, std::as_bytes(std::span(kernel.assembly)));
+  write_file(files.code_object, kernel.code_object);
+  const std::string manifest = kernel.manifest.dump(2) + "\n";
+  write_file(files.manifest, std::as_bytes(std::span(manifest)));
+  return files;
+}
+
+}  // namespace zyfa::generator

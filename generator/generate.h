@@ -1,0 +1,30 @@
+// The whole way from a configuration to a kernel's files.
+#pragma once
+
+#include "generator/manifest.h"
+
+namespace zyfa::generator {
+
+struct GeneratedKernel {
+  AttentionPlan plan;
+  KernelBody body;
+  std::string assembly;                // .s
+  std::vector<std::byte> code_object;  // .co
+  nlohmann::ordered_json manifest;     // .json
+};
+
+// The same configuration and machine give the same bytes. Throws Error for a shape without a schedule and for a kernel that
+// does not pass its checks.
+GeneratedKernel generate(const AttentionConfig& config, const isa::Machine& machine);
+
+struct KernelFiles {
+  std::filesystem::path assembly, code_object, manifest;
+};
+
+// Writes <symbol>.s, .co and .json into `directory`, which is created if need be. Files appear whole or not at all.
+KernelFiles write_kernel(const GeneratedKernel& kernel, const std::filesystem::path& directory);
+
+// Writes a file by way of a temporary beside it. Throws Error naming the file and the system's reason.
+void write_file(const std::filesystem::path& file, std::span<const std::byte> bytes);
+
+}  // namespace zyfa::generator

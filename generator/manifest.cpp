@@ -1,0 +1,126 @@
+#include "generator/manifest.h"
+
+#include "generator/kernargs.h"
+#include "generator/sha256.h"
+
+#include <fstream>
+
+namespace zyfa::generator {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int manifest_version = 1;
+
+ordered_json kernargs() {
+  ordered_json fields = ordered_json::array();
+  for (const KernargField& field : attention_kernarg_fields())
+    fields.push_back({{"name", field.name},
+                      {"offset", field.offset},
+                      {"size", field.size},
+                      {"kind", field.kind},
+                      {"type", field.type},
+                      {"unit", field.unit},
+                      {"meaning", field.meaning}});
+  return {{"size", sizeof(AttentionKernargs)}, {"fields", fields}};
+}
+
+ordered_json launch(const AttentionPlan& plan) {
+  return {{"workgroup_size", {plan.workgroup_size(), 1, 1}},
+          {"grid_unit", "workgroups"},
+          {"grid",
+           {{"x", fmt::format("ceil(seqlen_q / {})", plan.queries_per_workgroup())},
+            {"y", "query heads"},
+            {"z", "batch"}}},
+          {"queries_per_workgroup", plan.queries_per_workgroup()},
+          {"dynamic_lds_bytes", 0},
+          {"empty_grid", "seqlen_q = 0 has nothing to compute: do not launch"}};
+}
+
+ordered_json semantics(const AttentionPlan& plan) {
+  return {{"q k v", "OCP e4m3fn (not fnuz); real value = code * descale of (batch, key/value head)"},
+          {"o", "bf16"},
+          {"lse", plan.config.lse ? "f32, natural logarithm, scale and descales included, [batch, head, query]"
+                                  : "not written"},
+          {"mask", plan.config.causal ? "causal, bottom-right: key j is visible to query i iff j <= i + seqlen_k - seqlen_q"
+                                      : "none"},
+          {"empty rows", "o = 0, lse = -infinity"},
+          {"key/value head of query head h", "h / heads_per_kv_head, rounded down"},
+          {"softmax", fmt::format("{}; probabilities lifted by 2^{}, rounded to e4m3 and divided by their rounded sum",
+                                  name(plan.config.softmax), plan.lift_log2)}};
+}
+
+ordered_json limits() {
+  return {{"pointer_alignment_bytes", 16},
+          {"stride_alignment_bytes", 16},
+          {"max_row_stride_bytes", max_row_stride_bytes},
+          {"min_row_stride_bytes", "bytes of a row"},
+          {"max_seqlen", (std::int64_t{1} << 31) - 1 - 256},
+          {"max_heads", 1 << 20},
+          {"softmax_scale", "finite, >= 0"},
+          {"descales", "finite, > 0; v_descale may have any sign"}};
+}
+
+template <class Value>
+Value need(const nlohmann::json& json, std::initializer_list<const char*> path, const std::filesystem::path& file) {
+  const nlohmann::json* at = &json;
+  std::string name;
+  for (const char* key : path) {
+    name += (name.empty() ? "" : ".") + std::string(key);
+    const auto found = at->is_object() ? at->find(key) : at->end();
+    if (!at->is_object() || found == at->end()) throw Error("{}: manifest has no '{}'", file.string(), name);
+    at = &*found;
+  }
+  try {
+    return at->get<Value>();
+  } catch (const nlohmann::json::exception&) {
+    throw Error("{}: manifest's '{}' has the wrong type: {}", file.string(), name, at->dump());
+  }
+}
+
+}  // namespace
+
+ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, const isa::Machine& machine,
+                           std::span<const std::byte> code_object) {
+  const int waves_per_simd = isa::waves_per_simd(machine, body.vgprs + body.agprs);
+  return {{"manifest_version", manifest_version},
+          {"generator", fmt::format("zyfa {}", ZYFA_VERSION)},
+          {"symbol", plan.symbol},
+          {"arch", "gfx950"},
+          {"code_object_version", plan.config.code_object_version},
+          {"validation", "by emulation only; not run on a gfx950"},
+          {"config", to_json(plan.config)},
+          {"sha256", {{"code_object", sha256(code_object)}}},
+          {"launch", launch(plan)},
+          {"kernargs", kernargs()},
+          {"resources",
+           {{"lds_bytes", plan.lds.total_bytes()},
+            {"vgprs", body.vgprs},
+            {"agprs", body.agprs},
+            {"sgprs", body.sgprs},
+            {"waves_per_workgroup", plan.waves},
+            {"waves_per_simd", waves_per_simd},
+            {"instructions", body.program.code.size()}}},
+          {"tile", {{"queries_per_wave", plan.queries_per_wave}, {"keys", plan.keys_per_tile}}},
+          {"semantics", semantics(plan)},
+          {"limits", limits()}};
+}
+
+Manifest read_manifest(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw Error("cannot open manifest {}", file.string());
+  const auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) throw Error("{} is not JSON", file.string());
+  if (const int version = need<int>(json, {"manifest_version"}, file); version != manifest_version)
+    throw Error("{} has manifest version {}; accepted: {}", file.string(), version, manifest_version);
+  return {need<std::string>(json, {"symbol"}, file),
+          config_from_json(need<nlohmann::json>(json, {"config"}, file), file.string()),
+          need<std::uint32_t>(json, {"launch", "queries_per_workgroup"}, file),
+          need<std::vector<std::uint32_t>>(json, {"launch", "workgroup_size"}, file).at(0),
+          need<std::uint32_t>(json, {"kernargs", "size"}, file),
+          need<std::uint32_t>(json, {"resources", "lds_bytes"}, file),
+          need<std::int64_t>(json, {"limits", "max_row_stride_bytes"}, file),
+          need<std::string>(json, {"sha256", "code_object"}, file)};
+}
+
+}  // namespace zyfa::generator

@@ -1,0 +1,34 @@
+// The JSON beside every code object: all that a runtime needs to launch the kernel and a user to judge it. docs/kernel.md
+// describes the fields.
+#pragma once
+
+#include "generator/builder.h"
+#include "generator/plan.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace zyfa::generator {
+
+nlohmann::ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, const isa::Machine& machine,
+                                     std::span<const std::byte> code_object);
+
+// What the loader takes from a manifest.
+struct Manifest {
+  std::string symbol;
+  AttentionConfig config;
+  std::uint32_t queries_per_workgroup = 0;
+  std::uint32_t workgroup_size = 0;  // work-items
+  std::uint32_t kernarg_bytes = 0;
+  std::uint32_t lds_bytes = 0;
+  std::int64_t max_row_stride_bytes = 0;
+  std::string code_object_sha256;
+};
+
+// Throws Error naming the file and the key that is missing or malformed.
+Manifest read_manifest(const std::filesystem::path& file);
+
+}  // namespace zyfa::generator
