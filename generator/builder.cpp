@@ -40,7 +40,7 @@ std::string first_line(std::string_view what, std::size_t count, const std::stri
 }  // namespace
 
 Builder::Builder(const isa::Machine& machine)
-    : machine_(machine), vgprs_('v', machine.max_vgprs), sgprs_('s', isa::allocatable_scalar_registers) {}
+    : machine_(machine), vgprs_('v', isa::vector_registers), sgprs_('s', isa::allocatable_scalar_registers) {}
 
 void Builder::emit(Inst inst) {
   make_canonical(inst);

@@ -33,6 +33,7 @@ template <int N>
 using S = Registers<ScalarFile, N>;
 
 // CDNA4 ISA 5.1: operand encodings 106..127 name special registers, so they are simply high scalar registers.
+inline constexpr int vector_registers = 256;
 inline constexpr int scalar_registers = 128;
 inline constexpr int allocatable_scalar_registers = 102;
 inline constexpr S<2> flat_scratch{102};

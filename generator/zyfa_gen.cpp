@@ -1,0 +1,144 @@
+// zyfa-gen: from a shape on the command line to a kernel's .s, .co and .json.
+
+#include "generator/generate.h"
+#include "generator/machine_file.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+namespace {
+
+using namespace zyfa;
+using namespace zyfa::generator;
+
+constexpr const char* examples = R"(Examples:
+  zyfa-gen --head-dim 128 --dtype fp8                  causal kernel into the current directory
+  zyfa-gen --head-dim 128 --dtype fp8 --no-causal --lse --out kernels
+  zyfa-gen --config shape.json --json                  {"head_dim": 128, "dtype": "fp8", "causal": true}
+  zyfa-gen --list                                      every shape that is supported
+)";
+
+// What was said on the command line; what was not said comes from --config or the defaults.
+struct Arguments {
+  std::optional<int> head_dim, v_head_dim, cov;
+  std::optional<std::string> dtype, softmax, config_file, machine_file;
+  std::optional<bool> causal, lse;
+  std::string out = ".";
+  bool list = false, json = false, print_machine = false;
+};
+
+nlohmann::json read_json(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw Error("cannot open {}", file);
+  auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  if (json.is_discarded()) throw Error("{} is not JSON", file);
+  return json;
+}
+
+AttentionConfig configuration(const Arguments& args) {
+  if (!args.config_file && !args.head_dim)
+    throw Error("say which kernel: --head-dim N or --config FILE (--list shows the supported shapes)");
+  AttentionConfig config;
+  if (args.config_file) config = config_from_json(read_json(*args.config_file), *args.config_file);
+  if (args.head_dim) config.head_dim = config.v_head_dim = *args.head_dim;
+  if (args.v_head_dim) config.v_head_dim = *args.v_head_dim;
+  if (args.dtype) config.dtype = parse_dtype(*args.dtype);
+  if (args.softmax) config.softmax = parse_softmax(*args.softmax);
+  if (args.causal) config.causal = *args.causal;
+  if (args.lse) config.lse = *args.lse;
+  if (args.cov) config.code_object_version = *args.cov;
+  return config;
+}
+
+void print_shapes(bool json) {
+  if (!json) {
+    for (const SupportedShape& shape : supported_shapes())
+      fmt::print("{}   [--causal|--no-causal] [--lse] [--cov 5|6]\n", describe(shape));
+    return;
+  }
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const SupportedShape& shape : supported_shapes())
+    list.push_back({{"dtype", name(shape.dtype)},
+                    {"head_dim", shape.head_dim},
+                    {"v_head_dim", shape.v_head_dim},
+                    {"softmax", name(shape.softmax)},
+                    {"causal", {true, false}},
+                    {"lse", {true, false}},
+                    {"code_object_version", {5, 6}}});
+  fmt::print("{}\n", list.dump(2));
+}
+
+void print_summary(const GeneratedKernel& kernel, const KernelFiles& files, const isa::Machine& machine) {
+  const KernelBody& body = kernel.body;
+  const int waves = isa::waves_per_simd(machine, body.vgprs + body.agprs);
+  fmt::print("{}\n", kernel.plan.symbol);
+  fmt::print("  registers       {} VGPRs, {} AGPRs, {} SGPRs\n", body.vgprs, body.agprs, body.sgprs);
+  fmt::print("  LDS             {} bytes of {}\n", kernel.plan.lds.total_bytes(), machine.lds_bytes);
+  fmt::print("  waves per SIMD  {} (workgroup of {} waves)\n", waves, kernel.plan.waves);
+  fmt::print("  instructions    {}\n", body.program.code.size());
+  for (const auto& file : {files.assembly, files.code_object, files.manifest})
+    fmt::print("  wrote           {}\n", file.string());
+}
+
+void print_json(const GeneratedKernel& kernel, const KernelFiles& files) {
+  nlohmann::ordered_json json = {{"symbol", kernel.plan.symbol},
+                                 {"files",
+                                  {{"assembly", files.assembly.string()},
+                                   {"code_object", files.code_object.string()},
+                                   {"manifest", files.manifest.string()}}},
+                                 {"resources", kernel.manifest["resources"]},
+                                 {"sha256", kernel.manifest["sha256"]}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+int run(const Arguments& args) {
+  const isa::Machine machine = args.machine_file ? load_machine(*args.machine_file) : isa::Machine{};
+  if (args.print_machine) {
+    fmt::print("{}\n", to_json(machine).dump(2));
+    return 0;
+  }
+  if (args.list) {
+    print_shapes(args.json);
+    return 0;
+  }
+  const GeneratedKernel kernel = generate(configuration(args), machine);
+  const KernelFiles files = write_kernel(kernel, args.out);
+  if (args.json)
+    print_json(kernel, files);
+  else
+    print_summary(kernel, files, machine);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Generates FP8 attention kernels for AMD's gfx950 (MI350X, MI355X)."};
+  Arguments args;
+  app.footer(examples);
+  app.add_option("--head-dim", args.head_dim, "elements of a query and a key");
+  app.add_option("--v-head-dim", args.v_head_dim, "elements of a value (default: as --head-dim)");
+  app.add_option("--dtype", args.dtype, "format of Q, K and V: fp8 (default; OCP e4m3fn)");
+  app.add_option("--softmax", args.softmax, "how probabilities are made: exact (default)");
+  app.add_flag("--causal,!--no-causal", args.causal, "bottom-right causal mask (default) or none");
+  app.add_flag("--lse,!--no-lse", args.lse, "also write the log-sum-exp of each row (default: no)");
+  app.add_option("--cov", args.cov, "code object version: 5 (default) or 6");
+  app.add_option("--config", args.config_file, "JSON file with these options (underscores for dashes); options win");
+  app.add_option("--out", args.out, "directory for the files, created if need be")->capture_default_str();
+  app.add_option("--machine", args.machine_file, "JSON file of machine parameters that replace the built-in ones");
+  app.add_flag("--print-machine", args.print_machine, "print the machine parameters with their sources, then stop");
+  app.add_flag("--list", args.list, "print every supported shape, then stop");
+  app.add_flag("--json", args.json, "print JSON instead of text");
+  app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(args);
+  } catch (const std::exception& error) {
+    fmt::print(std::cerr, "error: {}\n", error.what());
+    return 1;
+  }
+}

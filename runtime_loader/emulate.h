@@ -1,0 +1,46 @@
+// The emulator backend: puts a problem's tensors where a kernel can see them, launches it on the emulator, returns what it
+// wrote.
+#pragma once
+
+#include "isa/emulator/emulator.h"
+#include "runtime_loader/attention_problem.h"
+#include "runtime_loader/compare.h"
+#include "runtime_loader/kernel.h"
+
+#include <string_view>
+
+namespace zyfa::runtime {
+
+// How the tensors lie in memory.
+enum class Layout {
+  bshd,       // (batch, row, head, dim), each tensor by itself
+  bhsd,       // (batch, head, row, dim)
+  fused_qkv,  // one buffer (batch, row, query heads + key heads + value heads, dim); needs as many keys as queries
+};
+std::string_view to_string(Layout layout);
+Layout parse_layout(std::string_view name);  // throws Error naming the three
+
+struct EmulationOptions {
+  Layout layout = Layout::bshd;
+  emulator::Options emulator;
+};
+
+struct EmulatedRun {
+  AttentionShape shape;
+  Layout layout = Layout::bshd;
+  std::vector<std::uint16_t> o;  // bf16, in the layout's order; fused_qkv writes bshd
+  std::vector<float> lse;        // (batch, heads, seqlen_q); empty if the kernel writes none
+  emulator::Result result;
+  double seconds = 0;  // of the emulation alone
+
+  AttentionOutput output() const;
+};
+
+// Throws Error if the kernel is for another head dim or mask than the inputs, or the layout does not suit them. What goes
+// wrong in the kernel is in result.trap. O and LSE start out as NaN.
+EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs, const EmulationOptions& options = {});
+
+// Floating-point operations of the attention itself: 2 * (head_dim + v_head_dim) for every query and key it sees.
+double attention_flops(const AttentionShape& shape);
+
+}  // namespace zyfa::runtime

@@ -1,0 +1,23 @@
+// A kernel ready to launch: decoded code object and manifest, known to belong together.
+#pragma once
+
+#include "generator/decode.h"
+#include "generator/manifest.h"
+
+#include <filesystem>
+
+namespace zyfa::runtime {
+
+struct Kernel {
+  generator::Manifest manifest;
+  generator::KernelDescriptor descriptor;
+  generator::DecodedKernel code;
+};
+
+// Reads a .co and the manifest, by default the .json beside it. Throws Error naming the file for anything missing, damaged
+// or not decodable, and where manifest and code object contradict each other.
+Kernel load_kernel(const std::filesystem::path& code_object, const std::filesystem::path& manifest = {});
+
+std::vector<std::byte> read_file(const std::filesystem::path& file);
+
+}  // namespace zyfa::runtime
