@@ -25,6 +25,10 @@ constexpr Arg matrix(Role role, Type t, int rows, int columns) {
   return wide(role, t, rows * columns * bits_of(t) / 64 / 32);
 }
 
+constexpr Class class_of(Effect e) {
+  return e == Effect::barrier ? Class::Barrier : e == Effect::end ? Class::Branch : Class::Internal;
+}
+
 // A dword count becomes bytes per lane.
 constexpr std::uint8_t bytes(int dwords) { return static_cast<std::uint8_t>(dwords * 4); }
 
@@ -41,7 +45,7 @@ constexpr Desc descs[] = {
 #define SOPK(op_, D, role, use, ...)      Desc{HEAD(op_, SOPK, Salu), .args = {wide(role, T::D, 1), number}, .scc = SccUse::use},
 #define SAVEEXEC(op_, ...)                Desc{HEAD(op_, SAVEEXEC, Salu), .args = {out(T::u64), in(T::u64)}, .scc = SccUse::writes},
 #define BRANCH(op_, ...)                  Desc{HEAD(op_, BRANCH, Branch), .args = {number}},
-#define SOPP(op_, e)                      Desc{HEAD(op_, SOPP, Internal), .effect = Effect::e},
+#define SOPP(op_, e)                      Desc{.name = #op_, .kind = Kind::SOPP, .cls = class_of(Effect::e), .effect = Effect::e},
 #define SOPP_COUNT(op_, e)                Desc{HEAD(op_, SOPP_COUNT, Internal), .args = {number}, .effect = Effect::e},
 #define WAITCNT(op_)                      Desc{HEAD(op_, WAITCNT, Internal)},
 #define SMEM_LOAD(op_, dw)                Desc{HEAD(op_, SMEM_LOAD, Smem), .args = {wide(write, T::bits, dw), in(T::u64), number}, .memory_bytes = bytes(dw)},

@@ -85,6 +85,9 @@ int passes(const Inst& inst);
 // Packed and scaled instructions: the op_sel_hi bits meant, with the row's default resolved.
 std::uint8_t op_sel_hi(const Inst& inst);
 
+// Rows whose mnemonic needs a suffix (_e32, _e64, ...): form is never `natural`. All others are always `natural`.
+bool has_short_form(Kind kind);
+
 bool is_valu(const Inst& inst);  // anything on the vector ALU port but MFMA: Valu, ValuQuarter, Valu64, ValuPacked, Trans
 bool is_mfma(const Inst& inst);
 bool is_vmem(const Inst& inst);     // counted by vmcnt

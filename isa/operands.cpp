@@ -2,6 +2,7 @@
 // the row kinds.
 
 #include "isa/isa.h"
+#include "isa/modifiers.h"
 
 #include <utility>
 
@@ -9,15 +10,12 @@ namespace zyfa::isa {
 namespace {
 
 bool is_vector_alu_kind(Kind k) { return k >= Kind::VOP1 && k <= Kind::PK_MOVE; }
-bool is_packed_kind(Kind k) { return k >= Kind::PK_F32_2 && k <= Kind::PK_MOVE; }
 bool is_matrix_kind(Kind k) { return k >= Kind::MFMA && k <= Kind::F8F6F4_SCALED; }
 bool is_lds_kind(Kind k) { return k >= Kind::DS_READ && k <= Kind::DS_WRITE; }
 bool is_vmem_kind(Kind k) { return k >= Kind::BUFFER_LOAD && k <= Kind::GLOBAL_STORE; }
 bool is_scalar_kind(Kind k) { return k <= Kind::SMEM_LOAD; }
-bool has_short_form(Kind k) {
-  return k == Kind::VOP1 || k == Kind::VOP2 || k == Kind::VOP2_ACC || k == Kind::VOPC || k == Kind::CARRY_OUT ||
-         k == Kind::CARRY_IN || k == Kind::SELECT || k == Kind::SWAP_LANES;
-}
+bool is_buffer_kind(Kind k) { return k == Kind::BUFFER_LOAD || k == Kind::BUFFER_STORE; }
+bool is_global_kind(Kind k) { return k == Kind::GLOBAL_LOAD || k == Kind::GLOBAL_STORE; }
 
 // Which register files the argument may come from.
 struct Files {
@@ -28,17 +26,18 @@ Files files(const Desc& d, int index, bool writes) {
   const Kind k = d.kind;
   if (is_scalar_kind(k)) return {.sgpr = true, .constant = !writes && !(k == Kind::SMEM_LOAD && index == 1)};
   if (k == Kind::ACC_READ) return {.vgpr = index == 0, .agpr = index == 1};
-  if (k == Kind::ACC_WRITE) return {.vgpr = index == 1, .agpr = index == 0, .constant = index == 1};
+  if (k == Kind::ACC_WRITE)
+    return {.vgpr = index == 1, .agpr = index == 0, .sgpr = index == 1, .constant = index == 1};
   if (is_matrix_kind(k)) {
-    if (index >= 4) return {.vgpr = true, .sgpr = true, .constant = true};  // scales
+    if (index >= 4) return {.vgpr = true};  // scales
     return {.vgpr = true, .agpr = true, .constant = index == 3};
   }
-  if (k == Kind::BUFFER_LOAD || k == Kind::BUFFER_STORE) {
+  if (is_buffer_kind(k)) {
     if (index == 0) return {.vgpr = true, .agpr = true};
     if (index == 1) return {.vgpr = true};
     return {.sgpr = true, .constant = index == 3};
   }
-  if (k == Kind::GLOBAL_LOAD || k == Kind::GLOBAL_STORE) {
+  if (is_global_kind(k)) {
     const bool data = index == (k == Kind::GLOBAL_LOAD ? 0 : 1);
     if (index == 2) return {.sgpr = true};
     return {.vgpr = true, .agpr = data};
@@ -67,6 +66,55 @@ int alignment(const Operand& operand) {
   return 2;
 }
 
+// CDNA4 ISA 5.1: s0..s101, then pairs (flat_scratch, xnack_mask, vcc), trap registers, m0, a hole, exec.
+bool exists(const Operand& scalar) {
+  const std::uint32_t first = scalar.value, end = scalar.value + scalar.count;
+  if (end <= allocatable_scalar_registers) return true;
+  if (first < allocatable_scalar_registers) return false;
+  if (first < 108) return scalar.count <= 2;
+  if (first < m0.first) return end <= m0.first;
+  return scalar.count == 1 ? first != 125 : first == exec.first && scalar.count == 2;
+}
+
+// Places where LLVM's register classes leave out m0 or exec.
+bool writes_reserved_register(const Desc& d, int index, const Operand& scalar) {
+  const bool is_m0 = scalar.value == m0.first, is_exec = scalar.value >= exec.first;
+  switch (d.kind) {
+    case Kind::SMEM_LOAD: return index == 0 && (is_m0 || is_exec);
+    case Kind::READ_LANE:
+    case Kind::READ_FIRST_LANE: return index == 0 && is_m0;
+    case Kind::GLOBAL_LOAD:
+    case Kind::GLOBAL_STORE: return is_exec;
+    default: return false;
+  }
+}
+
+// Numbers that are no source operands have a kind and a range fixed by the row; sources have one canonical form.
+std::string check_constant(const Desc& d, int index, const Operand& operand) {
+  const auto number = static_cast<std::int32_t>(operand.value);
+  if (d.kind == Kind::SMEM_LOAD) {
+    if (operand.kind != OperandKind::literal) return "a scalar memory offset is a literal or a register";
+    const std::int32_t limit = 1 << 20;
+    return number >= -limit && number < limit ? "" : fmt::format("offset {} is outside 21 bits with sign", number);
+  }
+  if (d.kind == Kind::SOPK && index == 1) {
+    if (operand.kind != OperandKind::literal) return "the immediate is a literal of 16 bits";
+    return operand.value <= 0xffff ? "" : fmt::format("the immediate {:#x} has more than 16 bits", operand.value);
+  }
+  if (d.kind == Kind::SOPP_COUNT || d.kind == Kind::BRANCH) {
+    if (operand.kind != OperandKind::integer) return "takes an integer";
+    return operand.value <= 0xffff ? "" : fmt::format("the number {} has more than 16 bits", operand.value);
+  }
+  Operand canonical = Operand::constant(operand.value);
+  canonical.neg = operand.neg;
+  canonical.abs = operand.abs;
+  if (operand != canonical) return fmt::format("argument {} is not as Operand::constant makes it", index);
+  // Only the scalar formats and the short vector ones have a dword for a literal (check_constant_bus).
+  if (operand.kind == OperandKind::literal && !is_scalar_kind(d.kind) && !has_short_form(d.kind))
+    return fmt::format("argument {} is a literal, which this encoding has no room for", index);
+  return {};
+}
+
 std::string check_operand(const Desc& d, int index, const Operand& operand, const Arg& arg) {
   const Files allowed = files(d, index, arg.role == Role::write || arg.role == Role::update);
   const bool fits = (operand.kind == OperandKind::vgpr && allowed.vgpr) ||
@@ -74,19 +122,27 @@ std::string check_operand(const Desc& d, int index, const Operand& operand, cons
                     (operand.kind == OperandKind::sgpr && allowed.sgpr) ||
                     (operand.is_constant() && allowed.constant);
   if (!fits) return fmt::format("argument {} is of a kind that the instruction does not take there", index);
-  if (!operand.is_register()) return {};
+  if ((operand.neg || operand.abs) && !takes_source_modifiers(d, index))
+    return fmt::format("argument {} is no floating-point source and takes no neg or abs", index);
+  if (!operand.is_register()) return check_constant(d, index, operand);
   if (operand.count != arg.dwords)
     return fmt::format("argument {} has {} registers, the instruction takes {}", index, operand.count, arg.dwords);
   const std::uint32_t limit = operand.kind == OperandKind::sgpr ? scalar_registers : 256;
   if (operand.value + operand.count > limit) return fmt::format("argument {} is past the last register", index);
+  if (operand.kind == OperandKind::sgpr && !exists(operand))
+    return fmt::format("argument {} is not a register: encodings 102 and up name single special registers", index);
+  if (operand.kind == OperandKind::sgpr && writes_reserved_register(d, index, operand))
+    return fmt::format("argument {} can not be m0 or exec here", index);
   if (operand.value % static_cast<std::uint32_t>(alignment(operand)) != 0)
     return fmt::format("argument {} starts at register {}, which is not a multiple of {}", index, operand.value,
                        alignment(operand));
   return {};
 }
 
+bool same_range(const Operand& x, const Operand& y) { return x.value == y.value && x.count == y.count; }
+
 // CDNA4 ISA 6.2.1: a vector instruction reads at most one scalar register (pair) and no literal beside it; VOP3 has no
-// room for a literal.
+// room for a literal. m0 as a lane select does not count.
 std::string check_constant_bus(const Inst& inst, const Desc& d) {
   const Operand* scalar = nullptr;
   bool literal = false;
@@ -96,11 +152,36 @@ std::string check_constant_bus(const Inst& inst, const Desc& d) {
     if (role != Role::read && role != Role::update) continue;
     if (operand.kind == OperandKind::literal) literal = true;
     if (operand.kind != OperandKind::sgpr) continue;
-    if (scalar && scalar->value != operand.value) return "reads two different scalar registers";
+    if (d.kind == Kind::WRITE_LANE && i == 2 && operand.value == m0.first) continue;
+    if (scalar && !same_range(*scalar, operand)) return "reads two different scalar registers";
     scalar = &operand;
   }
   if (literal && scalar) return "reads a literal and a scalar register";
   if (literal && inst.form != Form::e32) return "VOP3 takes no literal constant";
+  return {};
+}
+
+// The scalar formats have one dword for a literal, which both sources may name.
+std::string check_scalar_literals(const Inst& inst) {
+  const Operand* literal = nullptr;
+  for (const Operand& operand : inst.args) {
+    if (operand.kind != OperandKind::literal) continue;
+    if (literal && literal->value != operand.value) return "reads two different literals";
+    literal = &operand;
+  }
+  return {};
+}
+
+// Accumulation registers must serve C and D alike, and the matrix unit reads C while it writes D: one of more than four
+// registers is D itself or apart from it (LLVM AMDGPUAsmParser, validateMFMA,
+// which lets f8f6f4 through; the hardware's reason is the same there).
+std::string check_accumulator(const Inst& inst) {
+  const Operand& d = inst.args[0];
+  const Operand& c = inst.args[3];
+  if (!c.is_register()) return {};
+  if (c.kind != d.kind) return "C and D are in different register files";
+  const bool overlap = c.value < d.value + d.count && d.value < c.value + c.count;
+  if (d.count > 4 && overlap && c.value != d.value) return "C overlaps D in part";
   return {};
 }
 
@@ -110,19 +191,45 @@ bool has_source_modifiers(const Inst& inst) {
   return inst.mods.clamp || inst.mods.omod || inst.mods.op_sel;
 }
 
+// DPP reaches vector registers only, and 64 bits only by broadcast within a row.
+std::string check_dpp(const Inst& inst, const Desc& d) {
+  if (d.kind == Kind::VOPC || d.kind == Kind::SWAP_LANES) return "has no DPP form";
+  for (int i = 0; i < max_args; ++i) {
+    const Arg& a = d.args[static_cast<std::size_t>(i)];
+    if (a.role == Role::read && a.type != Type::mask &&
+        inst.args[static_cast<std::size_t>(i)].kind != OperandKind::vgpr)
+      return "DPP takes vector registers as sources";
+  }
+  const int control = inst.mods.dpp_ctrl;
+  const bool row_broadcast = control >= 0x150 && control <= 0x15f;
+  if (d.args[1].dwords == 2 && d.args[1].type != Type::mask && !row_broadcast)
+    return "64-bit DPP takes row_newbcast only";
+  const bool shift = control > 0x100 && control < 0x130 && control % 16 != 0;
+  const bool wave = control >= 0x130 && control < 0x140 && control % 4 == 0;
+  const bool whole = control >= 0x140 && control <= 0x143;
+  if (control > 0xff && !shift && !wave && !whole && !row_broadcast)
+    return fmt::format("{:#x} is no DPP control", control);
+  return inst.mods.clamp || inst.mods.omod ? "DPP takes no clamp or output modifier" : "";
+}
+
 std::string check_form(const Inst& inst, const Desc& d) {
   const bool has_forms = has_short_form(d.kind);
   if (has_forms == (inst.form == Form::natural))
-    return has_forms ? "needs an encoding: e32, e64, dpp or sdwa" : "has one encoding only";
-  if (inst.form != Form::e32) return {};
-  if (has_source_modifiers(inst)) return "e32 has no modifiers";
-  const int second = d.kind == Kind::CARRY_OUT || d.kind == Kind::CARRY_IN ? 3 : 2;
-  if (d.kind != Kind::VOP1 && d.kind != Kind::SWAP_LANES &&
-      inst.args[static_cast<std::size_t>(second)].kind != OperandKind::vgpr)
-    return "e32 takes a vector register as its second source";
+    return has_forms ? "needs an encoding: e32, e64 or dpp" : "has one encoding only";
+  if (inst.form == Form::sdwa) return "the sdwa form is not supported";
+  if (inst.form == Form::natural || inst.form == Form::e64) return {};
+  if (inst.form == Form::dpp) {
+    if (std::string problem = check_dpp(inst, d); !problem.empty()) return problem;
+  } else {
+    if (has_source_modifiers(inst)) return "e32 has no modifiers";
+    const int second = d.kind == Kind::CARRY_OUT || d.kind == Kind::CARRY_IN ? 3 : 2;
+    if (d.kind != Kind::VOP1 && d.kind != Kind::SWAP_LANES &&
+        inst.args[static_cast<std::size_t>(second)].kind != OperandKind::vgpr)
+      return "e32 takes a vector register as its second source";
+  }
   for (int i = 0; i < max_args; ++i)
     if (d.args[static_cast<std::size_t>(i)].type == Type::mask && inst.args[static_cast<std::size_t>(i)] != Operand(vcc))
-      return "e32 takes vcc as its lane mask";
+      return "e32 and dpp take vcc as the lane mask";
   return {};
 }
 
@@ -130,31 +237,33 @@ std::string check_offset(const Inst& inst, const Desc& d) {
   struct Range {
     std::int64_t low, high;
   };
-  const Range range = is_lds_kind(d.kind)                                               ? Range{0, 65535}
-                      : d.kind == Kind::BUFFER_LOAD || d.kind == Kind::BUFFER_STORE     ? Range{0, 4095}
-                      : d.kind == Kind::GLOBAL_LOAD || d.kind == Kind::GLOBAL_STORE     ? Range{-4096, 4095}
-                                                                                        : Range{0, 0};
+  const bool scalar_register_offset = d.kind == Kind::SMEM_LOAD && inst.args[2].kind == OperandKind::sgpr;
+  const Range range = is_lds_kind(d.kind)      ? Range{0, 65535}
+                      : is_buffer_kind(d.kind) ? Range{0, 4095}
+                      : is_global_kind(d.kind) ? Range{-4096, 4095}
+                      : scalar_register_offset ? Range{-(1 << 20), (1 << 20) - 1}
+                                               : Range{0, 0};
   if (inst.mods.offset >= range.low && inst.mods.offset <= range.high) return {};
   return fmt::format("offset {} is outside {}..{}", inst.mods.offset, range.low, range.high);
 }
 
 // The place of an absent address: `off` in buffer and global instructions, and the data of an LDS-DMA load.
 bool may_be_absent(const Inst& inst, const Desc& d, int index) {
-  if (d.kind == Kind::BUFFER_LOAD || d.kind == Kind::BUFFER_STORE)
-    return index == 1 && !inst.mods.offen && !inst.mods.idxen;
-  return (d.kind == Kind::GLOBAL_LOAD || d.kind == Kind::GLOBAL_STORE) && index == 2;
+  if (is_buffer_kind(d.kind)) return index == 1 && !inst.mods.offen && !inst.mods.idxen;
+  return is_global_kind(d.kind) && index == 2;
 }
 
 // What the argument must look like here: global addresses are 64 bits, or 32 beside a scalar base; buffer addressing by
-// index and offset takes two registers.
+// index and offset takes two registers; a scalar offset may be one register.
 Arg effective_arg(const Inst& inst, const Desc& d, int index) {
   Arg a = arg(inst, index);
+  if (d.kind == Kind::SMEM_LOAD && index == 2) a.dwords = 1;
   const int address = d.kind == Kind::GLOBAL_LOAD ? 1 : 0;
-  if ((d.kind == Kind::GLOBAL_LOAD || d.kind == Kind::GLOBAL_STORE) && index == address &&
-      inst.args[2].kind != OperandKind::none)
-    a.dwords = 1;
-  if ((d.kind == Kind::BUFFER_LOAD || d.kind == Kind::BUFFER_STORE) && index == 1 && inst.mods.offen && inst.mods.idxen)
-    a.dwords = 2;
+  if (is_global_kind(d.kind) && index == address && inst.args[2].kind != OperandKind::none) a.dwords = 1;
+  if (is_buffer_kind(d.kind) && index == 1) {
+    if (inst.mods.offen && inst.mods.idxen) a.dwords = 2;
+    if (!inst.mods.offen && !inst.mods.idxen) a = {};
+  }
   return a;
 }
 
@@ -174,6 +283,11 @@ void add_implicit(const Inst& inst, const Desc& d, std::vector<Access>& list) {
 }
 
 }  // namespace
+
+bool has_short_form(Kind k) {
+  return k == Kind::VOP1 || k == Kind::VOP2 || k == Kind::VOP2_ACC || k == Kind::VOPC || k == Kind::CARRY_OUT ||
+         k == Kind::CARRY_IN || k == Kind::SELECT || k == Kind::SWAP_LANES;
+}
 
 std::vector<Access> accesses(const Inst& inst) {
   std::vector<Access> list;
@@ -210,12 +324,17 @@ std::string validate(const Inst& inst) {
     }
     if (std::string problem = check_operand(d, i, operand, a); !problem.empty()) return problem;
   }
-  if (is_vector_alu_kind(d.kind) && d.kind != Kind::VNOP) {
+  if (is_vector_alu_kind(d.kind)) {
     if (std::string problem = check_form(inst, d); !problem.empty()) return problem;
-    if (d.kind != Kind::WRITE_LANE && d.kind != Kind::READ_LANE)
-      if (std::string problem = check_constant_bus(inst, d); !problem.empty()) return problem;
+    if (std::string problem = check_constant_bus(inst, d); !problem.empty()) return problem;
+  } else if (inst.form != Form::natural) {
+    return "has one encoding only";
   }
-  if (is_packed_kind(d.kind) && inst.mods.clamp && d.kind == Kind::PK_MOVE) return "v_pk_mov_b32 does not clamp";
+  if (is_scalar_kind(d.kind))
+    if (std::string problem = check_scalar_literals(inst); !problem.empty()) return problem;
+  if (is_matrix_kind(d.kind))
+    if (std::string problem = check_accumulator(inst); !problem.empty()) return problem;
+  if (std::string problem = check_modifiers(inst); !problem.empty()) return problem;
   return check_offset(inst, d);
 }
 

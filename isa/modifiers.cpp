@@ -1,0 +1,103 @@
+#include "isa/modifiers.h"
+
+#include "isa/text_tables.h"
+
+#include <algorithm>
+
+namespace zyfa::isa {
+namespace {
+
+bool is_packed(Kind k) { return k >= Kind::PK_F32_2 && k <= Kind::PK_MOVE; }
+
+bool computes_floats(const Desc& d) {
+  return std::any_of(d.args.begin(), d.args.end(), [](const Arg& a) { return a.type == Type::f32; });
+}
+
+// LLVM also takes clamp where the result can't leave the range or is no number (v_alignbit_b32, comparisons);
+// the emulator gives it no meaning there, and neither do we.
+bool takes_clamp(const Inst& inst, const Desc& d) {
+  switch (d.kind) {
+    case Kind::VOP1:
+    case Kind::VOP2:
+    case Kind::VOP2_ACC:
+    case Kind::VOP3_2:
+    case Kind::VOP3_3:
+      if (computes_floats(d)) return true;
+      break;
+    case Kind::PK_F32_2:
+    case Kind::PK_F32_3:
+    case Kind::CARRY_OUT:
+    case Kind::CARRY_IN:
+      return true;
+    default:
+      return false;
+  }
+  constexpr Op saturating[] = {Op::v_add_u32,     Op::v_sub_u32,     Op::v_subrev_u32,
+                               Op::v_add_i32,     Op::v_sub_i32,     Op::v_mul_i32_i24,
+                               Op::v_mul_u32_u24, Op::v_mad_u32_u24, Op::v_mad_i32_i24};
+  return std::find(std::begin(saturating), std::end(saturating), inst.op) != std::end(saturating);
+}
+
+bool takes_output_modifier(const Inst& inst, const Desc& d) {
+  const bool kind = d.kind == Kind::VOP1 || d.kind == Kind::VOP2 || d.kind == Kind::VOP2_ACC ||
+                    d.kind == Kind::VOP3_2 || d.kind == Kind::VOP3_3;
+  return kind && computes_floats(d) && inst.op != Op::v_cvt_pk_u8_f32;
+}
+
+// The fields that the row takes, set back to their initial values. What then still differs is one too many.
+Modifiers without_taken(const Inst& inst, const Desc& d) {
+  Modifiers left = inst.mods;
+  left.offset = 0;
+  if (takes_clamp(inst, d)) left.clamp = false;
+  if (takes_output_modifier(inst, d)) left.omod = 0;
+  if (inst.form == Form::dpp) {
+    left.dpp_ctrl = 0;
+    left.dpp_row_mask = left.dpp_bank_mask = 0;
+    left.dpp_bound_ctrl = false;
+  }
+  const bool buffer = d.kind == Kind::BUFFER_LOAD || d.kind == Kind::BUFFER_STORE;
+  if (buffer) left.offen = left.idxen = false;
+  if (buffer || d.kind == Kind::GLOBAL_LOAD || d.kind == Kind::GLOBAL_STORE)
+    left.sc0 = left.sc1 = left.nt = false;
+  if (d.kind == Kind::BUFFER_LOAD) left.lds = false;
+  if (d.kind == Kind::WAITCNT) left.vmcnt = left.expcnt = left.lgkmcnt = Modifiers::not_waited;
+  if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3) left.op_sel &= 7;
+  if (is_packed(d.kind) || d.kind == Kind::F8F6F4_SCALED) {
+    const int sources = d.kind == Kind::PK_F32_3 ? 7 : 3;
+    left.op_sel &= static_cast<std::uint8_t>(~sources);
+    if (op_sel_hi(inst) <= sources) left.op_sel_hi = Modifiers::row_default;
+    if (d.kind == Kind::PK_F32_2 || d.kind == Kind::PK_F32_3) {
+      left.neg_lo &= static_cast<std::uint8_t>(~sources);
+      left.neg_hi &= static_cast<std::uint8_t>(~sources);
+    }
+  }
+  if (d.kind == Kind::MFMA) left.cbsz = left.abid = left.blgp = 0;
+  if (d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED) left.cbsz = left.blgp = 0;
+  return left;
+}
+
+}  // namespace
+
+bool takes_source_modifiers(const Desc& d, int index) {
+  const Arg& a = d.args[static_cast<std::size_t>(index)];
+  return a.role == Role::read && a.type == Type::f32 && d.kind >= Kind::VOP1 && d.kind <= Kind::VOPC;
+}
+
+std::string check_modifiers(const Inst& inst) {
+  const Desc& d = desc(inst.op);
+  const Modifiers& mods = inst.mods;
+  if (without_taken(inst, d) != Modifiers{}) return "has a modifier that the instruction does not take";
+  if (mods.omod > 3) return fmt::format("output modifier {} is outside 0..3", mods.omod);
+  if (mods.dpp_row_mask > 15 || mods.dpp_bank_mask > 15) return "a DPP mask has more than 4 bits";
+  const int formats = d.kind == Kind::MFMA ? 7 : 4;
+  if (mods.cbsz > formats || mods.blgp > formats || mods.abid > 15)
+    return fmt::format("cbsz {} or blgp {} is outside 0..{}, or abid {} outside 0..15", mods.cbsz, mods.blgp,
+                       formats, mods.abid);
+  if (mods.lds && inst.op == Op::buffer_load_dwordx2) return "LDS-DMA moves 1, 3 or 4 dwords per lane";
+  for (const WaitField& wait : wait_fields)
+    if (mods.*wait.field != Modifiers::not_waited && mods.*wait.field >= wait.highest)
+      return fmt::format("{}({}) is outside 0..{}", wait.name, mods.*wait.field, wait.highest - 1);
+  return {};
+}
+
+}  // namespace zyfa::isa

@@ -1,0 +1,123 @@
+// Modifiers from text.
+
+#include "isa/isa.h"
+#include "isa/text_tables.h"
+#include "isa/text_words.h"
+
+#include <algorithm>
+#include <span>
+
+namespace zyfa::isa {
+namespace {
+
+std::optional<std::uint8_t> to_bits(std::string_view list, int highest_entries) {
+  if (!take_brackets(list, "[", "]")) return std::nullopt;
+  int bits = 0, entries = 0;
+  for (const char c : list) {
+    const bool comma_expected = entries % 2 != 0;
+    if (comma_expected ? c != ',' : c != '0' && c != '1') return std::nullopt;
+    if (c == '1') bits |= 1 << (entries / 2);
+    ++entries;
+  }
+  if (entries % 2 == 0 || entries / 2 >= highest_entries) return std::nullopt;
+  return static_cast<std::uint8_t>(bits);
+}
+
+std::optional<std::uint16_t> to_quad_permutation(std::string_view list) {
+  if (!take_brackets(list, "[", "]") || list.size() != 7) return std::nullopt;
+  int code = 0;
+  for (int i = 0; i < 4; ++i) {
+    const char c = list[static_cast<std::size_t>(2 * i)];
+    if (c < '0' || c > '3' || (i > 0 && list[static_cast<std::size_t>(2 * i - 1)] != ','))
+      return std::nullopt;
+    code |= (c - '0') << (2 * i);
+  }
+  return static_cast<std::uint16_t>(code);
+}
+
+bool read_dpp_modifier(std::string_view word, Modifiers& mods) {
+  const std::size_t colon = std::min(word.find(':'), word.size());
+  const std::string_view name = word.substr(0, colon);
+  const std::string_view value = word.substr(std::min(colon + 1, word.size()));
+  if (name == "quad_perm") {
+    const auto code = to_quad_permutation(value);
+    if (code) mods.dpp_ctrl = *code;
+    return code.has_value();
+  }
+  // LLVM reads both spellings as the same bit, for old text that named the value of the register field.
+  if (name == "bound_ctrl" && (value == "0" || value == "1")) return mods.dpp_bound_ctrl = true;
+  const auto number = to_number_below(value, 32);
+  if ((name == "row_mask" || name == "bank_mask") && number && *number < 16) {
+    (name == "row_mask" ? mods.dpp_row_mask : mods.dpp_bank_mask) = static_cast<std::uint8_t>(*number);
+    return true;
+  }
+  for (const DppControl& control : dpp_controls) {
+    const bool bare = control.high == 0;
+    if (control.name != name || bare != value.empty()) continue;
+    if (!bare && (!number || *number < control.low || *number > control.high)) continue;
+    mods.dpp_ctrl = static_cast<std::uint16_t>(control.code + (bare ? 0 : *number - control.low));
+    return true;
+  }
+  return false;
+}
+
+bool read_wait(std::string_view word, Modifiers& mods) {
+  for (const WaitField& wait : wait_fields) {
+    std::string_view value = word;
+    if (!take_prefix(value, wait.name) || !take_brackets(value, "(", ")")) continue;
+    const auto count = to_number_below(value, wait.highest + 1);
+    if (!count) return false;
+    mods.*wait.field = *count == wait.highest ? Modifiers::not_waited : static_cast<std::uint8_t>(*count);
+    return true;
+  }
+  return false;
+}
+
+bool read_bit_list(std::string_view name, std::string_view value, Kind kind, Modifiers& mods) {
+  for (const BitList& list : bit_lists) {
+    if (name != list.name) continue;
+    const auto bits = to_bits(value, kind == Kind::HALF3 ? 4 : 3);
+    if (!bits) return false;
+    mods.*list.field = *bits;
+    // The last entry is the destination's, which is bit 3 whatever the number of sources.
+    if (kind == Kind::HALF2) mods.op_sel = static_cast<std::uint8_t>((*bits & 3) | ((*bits & 4) << 1));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool read_modifier(std::string_view word, Inst& inst) {
+  Modifiers& mods = inst.mods;
+  const Kind kind = desc(inst.op).kind;
+  if (kind == Kind::WAITCNT) return read_wait(word, mods);
+  for (const auto& flags : {std::span<const Flag>(address_flags), std::span<const Flag>(memory_flags)})
+    for (const Flag& flag : flags)
+      if (word == flag.name) return mods.*flag.field = true;
+  if (word == "clamp") return mods.clamp = true;
+  for (std::size_t i = 1; i < output_modifiers.size(); ++i) {
+    if (word != output_modifiers[i]) continue;
+    mods.omod = static_cast<std::uint8_t>(i);
+    return true;
+  }
+  const std::size_t colon = std::min(word.find(':'), word.size());
+  const std::string_view name = word.substr(0, colon);
+  const std::string_view value = word.substr(std::min(colon + 1, word.size()));
+  if (read_bit_list(name, value, kind, mods)) return true;
+  if (name == "offset") {
+    const auto offset = to_number(value);
+    if (!offset || *offset < INT32_MIN || *offset > INT32_MAX) return false;
+    mods.offset = static_cast<std::int32_t>(*offset);
+    return true;
+  }
+  for (const Field& field : matrix_fields) {
+    const auto number = to_number_below(value, 16);
+    if (name != field.name || !number) continue;
+    mods.*field.field = static_cast<std::uint8_t>(*number);
+    return true;
+  }
+  return inst.form == Form::dpp && read_dpp_modifier(word, mods);
+}
+
+}  // namespace zyfa::isa
