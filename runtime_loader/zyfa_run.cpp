@@ -1,0 +1,220 @@
+// zyfa-run: runs a generated kernel on real input and compares what it wrote with attention in double precision.
+
+#include "isa/error.h"
+#include "runtime_loader/emulate.h"
+#include "runtime_loader/progress.h"
+#include "runtime_loader/tensor_file.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <optional>
+#include <thread>
+
+namespace {
+
+using namespace zyfa;
+using namespace zyfa::runtime;
+
+constexpr const char* examples = R"(Examples:
+  zyfa-run K.co --batch 1 --heads 2 --kv-heads 1 --seqlen 512
+  zyfa-run K.co --heads 8 --kv-heads 1 --seqlen 1000 --seqlen-k 3000 --input sink --sigma 2 --json
+  zyfa-run K.co --q q.npy --k k.npy --v kv.safetensors:v --output o.npy
+The manifest (K.json) must lie beside the code object, or be named with --manifest.
+The exit code is 0 only if the kernel ran to its end and passed.
+)";
+
+struct Arguments {
+  std::string kernel, manifest;
+  AttentionShape shape{.batch = 1, .heads = 1, .kv_heads = 0, .seqlen_q = 512, .seqlen_k = -1};
+  std::string input = "gaussian", layout = "bshd", q, k, v, output;
+  double sigma = 1;
+  std::uint64_t seed = 1;
+  std::optional<float> softmax_scale;
+  bool distinct_descales = false, v_ones = false, json = false;
+  int threads = 0, check_stride = 1;
+  std::uint64_t max_instructions = emulator::Options{}.max_instructions;
+  Tolerances tolerances;
+};
+
+AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
+  const generator::AttentionConfig& config = kernel.manifest.config;
+  if (!args.q.empty() || !args.k.empty() || !args.v.empty()) {
+    if (args.q.empty() || args.k.empty() || args.v.empty()) throw Error("--q, --k and --v belong together");
+    const Tensor q = load_tensor(args.q), k = load_tensor(args.k), v = load_tensor(args.v);
+    const AttentionShape shape = shape_of(q, k, v, config.causal);
+    const float scale = args.softmax_scale.value_or(1 / std::sqrt(static_cast<float>(shape.head_dim)));
+    return quantise(shape, q, k, v, scale, args.threads);
+  }
+  AttentionShape shape = args.shape;
+  if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
+  if (shape.seqlen_k < 0) shape.seqlen_k = shape.seqlen_q;
+  shape.head_dim = config.head_dim;
+  shape.v_head_dim = config.v_head_dim;
+  shape.causal = config.causal;
+  return make_inputs(shape, parse_input_kind(args.input), args.sigma, args.seed,
+                     {.softmax_scale = args.softmax_scale,
+                      .v_ones = args.v_ones,
+                      .distinct_descales = args.distinct_descales,
+                      .threads = args.threads});
+}
+
+EmulatedRun emulate(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs) {
+  const AttentionShape& s = inputs.shape;
+  const auto tiles = (static_cast<std::uint64_t>(s.seqlen_q) + kernel.manifest.queries_per_workgroup - 1) /
+                     kernel.manifest.queries_per_workgroup;
+  ProgressBar bar("emulating", tiles * static_cast<std::uint64_t>(s.heads) * static_cast<std::uint64_t>(s.batch));
+  EmulationOptions options{.layout = parse_layout(args.layout), .emulator = {}};
+  options.emulator.threads = args.threads;
+  options.emulator.max_instructions = args.max_instructions;
+  options.emulator.progress = [&bar](std::uint64_t done, std::uint64_t) {
+    bar.done() = static_cast<std::int64_t>(done);
+  };
+  return run_on_emulator(kernel, inputs, options);
+}
+
+AttentionResult reference(const Arguments& args, const AttentionInputs& inputs) {
+  const AttentionShape& s = inputs.shape;
+  const RowSelection rows{.stride = args.check_stride};
+  ProgressBar bar("reference", static_cast<std::uint64_t>(s.batch) * static_cast<std::uint64_t>(s.heads) *
+                                   static_cast<std::uint64_t>(selected_rows(rows, s.seqlen_q)));
+  return reference_attention(inputs, {.rows = rows, .threads = args.threads, .rows_done = &bar.done()});
+}
+
+// O as a (batch, row, head, dim) tensor in whatever layout the run used.
+void save_output(const EmulatedRun& run, const std::string& file) {
+  const AttentionShape& s = run.shape;
+  const AttentionOutput out = run.output();
+  Tensor tensor{ElementType::bf16, {s.batch, s.seqlen_q, s.heads, s.v_head_dim}, {}};
+  tensor.bytes.resize(run.o.size() * sizeof(std::uint16_t));
+  std::byte* to = tensor.bytes.data();
+  const auto row_bytes = static_cast<std::size_t>(s.v_head_dim) * sizeof(std::uint16_t);
+  for (int b = 0; b < s.batch; ++b)
+    for (int r = 0; r < s.seqlen_q; ++r)
+      for (int h = 0; h < s.heads; ++h, to += row_bytes)
+        std::memcpy(to, &out.o[static_cast<std::size_t>(b * out.batch_stride + r * out.row_stride + h * out.head_stride)],
+                    row_bytes);
+  save_npy(file, tensor);
+}
+
+// JSON has no infinity or NaN.
+nlohmann::ordered_json number(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(fmt::format("{}", value));
+}
+
+nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs,
+                                   const EmulatedRun& run, const Comparison& c) {
+  const AttentionShape& s = inputs.shape;
+  nlohmann::ordered_json json = {
+      {"kernel", kernel.manifest.symbol},
+      {"backend", "emulator"},
+      {"shape",
+       {{"batch", s.batch},
+        {"heads", s.heads},
+        {"kv_heads", s.kv_heads},
+        {"seqlen_q", s.seqlen_q},
+        {"seqlen_k", s.seqlen_k},
+        {"head_dim", s.head_dim},
+        {"v_head_dim", s.v_head_dim},
+        {"causal", s.causal}}},
+      {"layout", args.layout},
+      {"softmax_scale", inputs.softmax_scale},
+      {"descales", {{"q", inputs.q_descale}, {"k", inputs.k_descale}, {"v", inputs.v_descale}}}};
+  if (args.q.empty()) json["input"] = {{"kind", args.input}, {"sigma", args.sigma}, {"seed", args.seed}};
+  json["relative_error"] = number(c.relative_error);
+  json["max_abs_error"] = number(c.max_abs_error);
+  json["lse_max_error"] = number(c.lse_max_error);
+  json["passed"] = c.passed;
+  json["seconds"] = run.seconds;
+  json["emulated_gflops"] = run.seconds > 0 ? attention_flops(s) / run.seconds * 1e-9 : 0;
+  json["flop_convention"] = "2 * (head_dim + v_head_dim) per query and visible key";
+  json["instructions"] = run.result.instructions;
+  return json;
+}
+
+void print_range(const char* name, const std::vector<float>& descales) {
+  const auto [low, high] = std::minmax_element(descales.begin(), descales.end());
+  if (low != descales.end()) fmt::print("  {} descale  {:.6g} .. {:.6g}\n", name, *low, *high);
+}
+
+void print_report(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs, const EmulatedRun& run,
+                  const Comparison& c) {
+  const AttentionShape& s = inputs.shape;
+  fmt::print("kernel     {}\n", kernel.manifest.symbol);
+  fmt::print("problem    batch {}, heads {} (key/value heads {}), {} queries, {} keys{}, layout {}\n", s.batch, s.heads,
+             s.kv_heads, s.seqlen_q, s.seqlen_k, s.causal ? ", causal" : "", args.layout);
+  if (args.q.empty())
+    fmt::print("input      {}, sigma {}, seed {}, softmax scale {:.6g}\n", args.input, args.sigma, args.seed,
+               inputs.softmax_scale);
+  else
+    fmt::print("input      {}, {}, {}, softmax scale {:.6g}\n", args.q, args.k, args.v, inputs.softmax_scale);
+  print_range("q", inputs.q_descale);
+  print_range("k", inputs.k_descale);
+  print_range("v", inputs.v_descale);
+  fmt::print("error      relative {:.3g}, maximum {:.3g}{}\n", c.relative_error, c.max_abs_error,
+             run.lse.empty() ? "" : fmt::format(", LSE {:.3g}", c.lse_max_error));
+  fmt::print("emulation  {:.2f} s, {:.1f} GFLOP/s, {} instructions\n", run.seconds,
+             run.seconds > 0 ? attention_flops(s) / run.seconds * 1e-9 : 0, run.result.instructions);
+  if (!c.passed)
+    fmt::print("worst      batch {}, query {}, head {}, element {}: {:.3g} of the row's root mean square\n", c.worst.batch,
+               c.worst.row, c.worst.head, c.worst.dim, c.max_element_error);
+  fmt::print("{}\n", c.passed ? "PASSED" : "FAILED");
+}
+
+int run(Arguments args) {
+  if (args.threads == 0) args.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const Kernel kernel = load_kernel(args.kernel, args.manifest);
+  const AttentionInputs inputs = inputs_of(args, kernel);
+  const EmulatedRun emulated = emulate(args, kernel, inputs);
+  if (emulated.result.trap) throw Error("{}", emulated.result.trap->message);
+  const Comparison comparison = compare(reference(args, inputs), emulated.output(), args.tolerances);
+  if (!args.output.empty()) save_output(emulated, args.output);
+  if (args.json)
+    fmt::print("{}\n", report_json(args, kernel, inputs, emulated, comparison).dump(2));
+  else
+    print_report(args, kernel, inputs, emulated, comparison);
+  return comparison.passed ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Runs a generated attention kernel on the emulator and checks it against fp64 attention."};
+  Arguments args;
+  app.footer(examples);
+  app.add_option("kernel", args.kernel, "code object (.co)")->required();
+  app.add_option("--manifest", args.manifest, "its manifest (default: the .json beside it)");
+  app.add_option("--batch", args.shape.batch, "batch entries")->capture_default_str();
+  app.add_option("--heads", args.shape.heads, "query heads")->capture_default_str();
+  app.add_option("--kv-heads", args.shape.kv_heads, "key/value heads, a divisor of --heads (default: as --heads)");
+  app.add_option("--seqlen", args.shape.seqlen_q, "queries, and keys unless --seqlen-k is given")->capture_default_str();
+  app.add_option("--seqlen-k", args.shape.seqlen_k, "keys");
+  app.add_option("--input", args.input, "gaussian, sink, ones or peaked")->capture_default_str();
+  app.add_option("--sigma", args.sigma, "standard deviation of the logits")->capture_default_str();
+  app.add_option("--seed", args.seed, "of the random input")->capture_default_str();
+  app.add_option("--softmax-scale", args.softmax_scale, "default: 1 / sqrt(head dim)");
+  app.add_flag("--distinct-descales", args.distinct_descales, "another magnitude for every batch entry and head");
+  app.add_flag("--v-ones", args.v_ones, "V all ones with any input kind");
+  app.add_option("--layout", args.layout, "bshd, bhsd or fused_qkv")->capture_default_str();
+  app.add_option("--q", args.q, "queries from .npy or .safetensors (batch, seq, heads, dim); BF16, F32, F16 or FP8");
+  app.add_option("--k", args.k, "keys, likewise");
+  app.add_option("--v", args.v, "values, likewise");
+  app.add_option("--output", args.output, "save O to this .npy");
+  app.add_option("--tolerance", args.tolerances.relative, "largest relative error that passes")->capture_default_str();
+  app.add_option("--check-stride", args.check_stride, "compare every Nth query only")->capture_default_str();
+  app.add_option("--threads", args.threads, "host threads (default: all)");
+  app.add_option("--max-instructions", args.max_instructions, "per wave, before a loop counts as endless")
+      ->capture_default_str();
+  app.add_flag("--json", args.json, "print one JSON object instead of text");
+  app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(args);
+  } catch (const std::exception& error) {
+    fmt::print(std::cerr, "error: {}\n", error.what());
+    return 1;
+  }
+}
