@@ -1,0 +1,105 @@
+#include "generator/machine_file.h"
+
+#include "isa/error.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace zyfa {
+namespace {
+
+using isa::Machine;
+using isa::Parameter;
+using isa::PerPass;
+using Json = nlohmann::ordered_json;
+
+Json value_of(int number) { return number; }
+Json value_of(double number) { return number; }
+Json value_of(PerPass numbers) { return {numbers.p2, numbers.p4, numbers.p8, numbers.p16}; }
+
+// Wait states may be none; a size, a rate or a limit of zero means a mistake in the file.
+int minimum(const Parameter& parameter) { return parameter.unit == "wait states" ? 0 : 1; }
+
+struct Key {
+  const std::filesystem::path& file;
+  const Parameter& parameter;
+
+  [[noreturn]] void reject(std::string_view expected) const {
+    throw Error("{}: \"{}\" takes {}", file.string(), parameter.name, expected);
+  }
+};
+
+int read_int(const Key& key, const Json& value) {
+  const int low = minimum(key.parameter);
+  constexpr std::int64_t high = std::numeric_limits<int>::max();
+  if (!value.is_number_integer() || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
+    key.reject(fmt::format("an integer of at least {}", low));
+  return value.get<int>();
+}
+
+void read(const Key& key, const Json& value, int& number) { number = read_int(key, value); }
+
+void read(const Key& key, const Json& value, double& number) {
+  if (!value.is_number() || !(value.get<double>() > 0)) key.reject("a positive number");
+  number = value.get<double>();
+}
+
+void read(const Key& key, const Json& value, PerPass& numbers) {
+  if (!value.is_array() || value.size() != 4) key.reject("a list of four integers, for 2, 4, 8 and 16 passes");
+  numbers = {read_int(key, value[0]), read_int(key, value[1]), read_int(key, value[2]), read_int(key, value[3])};
+}
+
+// A bare value, or what to_json wrote: confidence and source are the file's remarks on its own number.
+const Json& value_in(const Key& key, const Json& entry) {
+  if (!entry.is_object()) return entry;
+  for (const auto& [field, content] : entry.items()) {
+    if (field != "value" && field != "unit" && field != "confidence" && field != "source")
+      throw Error("{}: \"{}\" has the unknown field \"{}\"; accepted are value, unit, confidence, source",
+                  key.file.string(), key.parameter.name, field);
+    if (field == "unit" && content != key.parameter.unit)
+      key.reject(fmt::format("the unit \"{}\"", key.parameter.unit));
+  }
+  if (!entry.contains("value")) key.reject("a field \"value\"");
+  return entry.at("value");
+}
+
+Json parse_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) throw Error("{}: cannot be read", path.string());
+  Json json;
+  try {
+    json = Json::parse(file);
+  } catch (const Json::parse_error& problem) {
+    throw Error("{}: not JSON: {}", path.string(), problem.what());
+  }
+  if (!json.is_object()) throw Error("{}: not a JSON object of machine parameters", path.string());
+  return json;
+}
+
+}  // namespace
+
+Json to_json(const Machine& machine) {
+  Json json = Json::object();
+  for (const Parameter& parameter : isa::machine_parameters())
+    json[std::string(parameter.name)] = {
+        {"value", std::visit([&](auto member) { return value_of(machine.*member); }, parameter.member)},
+        {"unit", parameter.unit},
+        {"confidence", isa::name(parameter.confidence)},
+        {"source", parameter.source}};
+  return json;
+}
+
+Machine load_machine(const std::filesystem::path& path) {
+  Machine machine;
+  for (const auto& [name, entry] : parse_file(path).items()) {
+    const auto parameters = isa::machine_parameters();
+    const auto found = std::ranges::find(parameters, std::string_view(name), &Parameter::name);
+    if (found == parameters.end())
+      throw Error("{}: \"{}\" is not a parameter of the machine; zyfa's list is isa/machine.def", path.string(), name);
+    const Key key{path, *found};
+    std::visit([&](auto member) { read(key, value_in(key, entry), machine.*member); }, found->member);
+  }
+  return machine;
+}
+
+}  // namespace zyfa

@@ -1,0 +1,46 @@
+// The machine's numbers (machine.def) as a plain struct, and the list of them with unit, confidence and source for whoever
+// prints or overrides them. Every number of the machine stands once, in machine.def.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace zyfa::isa {
+
+// A number that depends on how many passes (of 4 clk) the producing matrix instruction takes.
+struct PerPass {
+  int p2 = 0, p4 = 0, p8 = 0, p16 = 0;
+
+  constexpr PerPass() = default;
+  constexpr PerPass(int two, int four, int eight, int sixteen) : p2(two), p4(four), p8(eight), p16(sixteen) {}
+  constexpr int at(int passes) const { return passes <= 2 ? p2 : passes <= 4 ? p4 : passes <= 8 ? p8 : p16; }
+  constexpr bool operator==(const PerPass&) const = default;
+};
+
+struct Machine {
+#define PARAMETER(name, value, unit, confidence, source) decltype(value) name = value;
+#include "isa/machine.def"
+
+  bool operator==(const Machine&) const = default;
+};
+
+enum class Confidence : std::uint8_t { documented, measured, compiler, inferred, guess };
+std::string_view name(Confidence confidence);
+
+struct Parameter {
+  std::string_view name, unit;
+  Confidence confidence;
+  std::string_view source;
+  std::variant<int Machine::*, double Machine::*, PerPass Machine::*> member;
+};
+
+// In the order of machine.def.
+std::span<const Parameter> machine_parameters();
+
+// Waves of `vgprs` registers (architected and accumulation together) that fit on one SIMD; 0 if not even one does.
+// gfx950.md 1: min(8, 512 / granules).
+int waves_per_simd(const Machine& machine, int vgprs);
+
+}  // namespace zyfa::isa
