@@ -164,9 +164,6 @@ class Builder {
 #undef ZYFA_D
 
  private:
-  static constexpr int element_bits(isa::Type t) {
-    return t == isa::Type::e4m3 ? 8 : t == isa::Type::bf16 || t == isa::Type::f16 ? 16 : 32;
-  }
   static Operand immediate16(std::int16_t value) {
     return {isa::OperandKind::literal, static_cast<std::uint16_t>(value)};
   }

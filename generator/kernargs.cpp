@@ -12,8 +12,8 @@ namespace {
   STRIDE(#tensor "_row_stride", tensor##_stride.row, "from one row of a head to the next") \
   STRIDE(#tensor "_head_stride", tensor##_stride.head, "from one head to the next") \
   STRIDE(#tensor "_batch_stride", tensor##_stride.batch, "from one batch entry to the next")
-#define HEAD_STRIDES(tensor, head) \
-  STRIDE(#tensor "_head_stride", tensor##_stride.head, "from one " head " to the next") \
+#define HEAD_STRIDES(tensor, whose) \
+  STRIDE(#tensor "_head_stride", tensor##_stride.head, "from one " whose " to the next") \
   STRIDE(#tensor "_batch_stride", tensor##_stride.batch, "from one batch entry to the next")
 #define VALUE(field, type, unit, meaning) \
   {#field, offsetof(AttentionKernargs, field), 4, "by_value", type, unit, meaning},

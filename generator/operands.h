@@ -32,6 +32,10 @@ inline constexpr bool is_float = T == isa::Type::f32 || T == isa::Type::f64 || T
 template <isa::Type T>
 inline constexpr int width = T == isa::Type::u64 || T == isa::Type::i64 || T == isa::Type::f64 || T == isa::Type::mask ? 2 : 1;
 
+constexpr int element_bits(isa::Type t) {
+  return t == isa::Type::e4m3 ? 8 : t == isa::Type::bf16 || t == isa::Type::f16 ? 16 : 32;
+}
+
 // A source of the vector ALU: vector or scalar registers, or a constant of the operand's own kind.
 template <isa::Type T>
 struct Source {
