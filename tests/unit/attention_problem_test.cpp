@@ -67,7 +67,7 @@ double mean(const std::vector<double>& values) {
 
 double share_near_four(const std::vector<double>& heights) {
   const auto near =
-      std::count_if(heights.begin(), heights.end(), [](double x) { return std::abs(x - 4) < 1.5; });
+      std::count_if(heights.begin(), heights.end(), [](double x) { return std::abs(x - 4) < 0.5; });
   return static_cast<double>(near) / static_cast<double>(heights.size());
 }
 
@@ -215,8 +215,8 @@ TEST_CASE("inputs: sink lies four octaves above the row's maximum", "[quick][inp
         const AttentionInputs sink = make_inputs(shape, InputKind::sink, sigma, 11, options);
         const std::vector<double> heights = sink_heights(sink, 1, hot_key, 16);
         REQUIRE(heights.size() > 380);
-        CHECK(mean(heights) == Approx(4).margin(0.3));
-        CHECK(share_near_four(heights) > 0.85);
+        CHECK(mean(heights) == Approx(4).margin(0.1));
+        CHECK(share_near_four(heights) > 0.95);
         const AttentionInputs control = make_inputs(shape, InputKind::gaussian, sigma, 11, options);
         CHECK(share_near_four(sink_heights(control, 1, hot_key, 16)) < 0.02);
       }
@@ -227,8 +227,8 @@ TEST_CASE("inputs: sink lies four octaves above the row's maximum", "[quick][inp
 TEST_CASE("inputs: sink holds with 4,096 keys and without other logits", "[quick][inputs]") {
   const AttentionInputs many = make_inputs({1, 1, 1, 64, 4096, 128, 16, false}, InputKind::sink, 2, 1);
   const std::vector<double> heights = sink_heights(many, 0, 0, 1);
-  CHECK(mean(heights) == Approx(4).margin(0.3));
-  CHECK(share_near_four(heights) > 0.85);
+  CHECK(mean(heights) == Approx(4).margin(0.1));
+  CHECK(share_near_four(heights) > 0.95);
   const AttentionInputs flat = make_inputs({1, 1, 1, 8, 32, 128, 16, true}, InputKind::sink, 0, 1);
   for (const double height : sink_heights(flat, 0, 0, 1)) CHECK(height == Approx(4).margin(0.2));
 }
