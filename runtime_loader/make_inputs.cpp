@@ -16,14 +16,7 @@
 namespace zyfa::runtime {
 namespace {
 
-enum Stream : std::uint64_t {
-  q_stream,
-  k_stream,
-  v_stream,
-  direction_stream,
-  qk_factor_stream,
-  v_factor_stream
-};
+enum Stream : std::uint64_t { q_stream, k_stream, v_stream, direction_stream, qk_factor_stream, v_factor_stream };
 
 constexpr double sink_octaves = 4;
 constexpr std::size_t key_block = 256;
@@ -46,11 +39,9 @@ double dot(std::span<const double> a, std::span<const double> b) {
 
 class InputMaker {
  public:
-  InputMaker(const AttentionShape& shape, InputKind kind, double sigma, std::uint64_t seed,
-             const InputOptions& options)
+  InputMaker(const AttentionShape& shape, InputKind kind, double sigma, std::uint64_t seed, const InputOptions& options)
       : shape_(shape), kind_(kind), sigma_(sigma), seed_(seed), options_(options) {
-    scale_ = options.softmax_scale.value_or(
-        static_cast<float>(1 / std::sqrt(static_cast<double>(shape.head_dim))));
+    scale_ = options.softmax_scale.value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(shape.head_dim))));
     if (kind == InputKind::sink) make_direction();
     // The logit of two rows of independent normal values has the deviation scale * spread^2 *
     // sqrt(dimensions).
@@ -93,15 +84,13 @@ class InputMaker {
 
   void make_direction() {
     const RandomStream stream(seed_, direction_stream);
-    for (int d = 0; d < shape_.head_dim; ++d)
-      direction_.push_back(stream.gaussian(static_cast<std::uint64_t>(d)));
+    for (int d = 0; d < shape_.head_dim; ++d) direction_.push_back(stream.gaussian(static_cast<std::uint64_t>(d)));
     const double norm = std::sqrt(dot(direction_, direction_));
     for (double& component : direction_) component /= norm;
   }
 
   // One row of normal values, `spread_` wide, without a component along the sink's direction.
-  std::vector<double> normal_row(const RandomStream& stream, int batch, int rows, int row, int heads,
-                                 int head) const {
+  std::vector<double> normal_row(const RandomStream& stream, int batch, int rows, int row, int heads, int head) const {
     const auto dim = static_cast<std::size_t>(shape_.head_dim);
     const std::int64_t index = ((std::int64_t{batch} * rows + row) * heads + head) * shape_.head_dim;
     std::vector<double> values(dim);
@@ -137,8 +126,7 @@ class InputMaker {
         parallel_for(std::int64_t{shape_.seqlen_q} * group, options_.threads, [&](std::int64_t task, int) {
           const int row = static_cast<int>(task / group);
           const int head = kv_head * group + static_cast<int>(task % group);
-          const std::vector<double> query =
-              normal_row(values, batch, shape_.seqlen_q, row, shape_.heads, head);
+          const std::vector<double> query = normal_row(values, batch, shape_.seqlen_q, row, shape_.heads, head);
           const double logit = largest_other(keys, query, row) + sink_octaves * std::numbers::ln2;
           lengths[query_index(batch, row, head)] = logit / (scale_ * hot_length());
         });
@@ -196,15 +184,14 @@ class InputMaker {
   void fill_gaussian_k(AttentionInputs& inputs) const {
     const RandomStream stream(seed_, k_stream);
     const RowsShape rows{shape_.batch, shape_.seqlen_k, shape_.kv_heads, shape_.kv_heads, shape_.head_dim};
-    QuantisedRows k =
-        quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
-          std::vector<double> values = normal_row(stream, b, shape_.seqlen_k, row, shape_.kv_heads, head);
-          if (kind_ == InputKind::sink && row == options_.hot_key) {
-            std::fill(values.begin(), values.end(), 0.0);
-            add_along(values, hot_length());
-          }
-          store(values, 1 / factor(qk_factor_stream, head_index(b, head)), out);
-        });
+    QuantisedRows k = quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
+      std::vector<double> values = normal_row(stream, b, shape_.seqlen_k, row, shape_.kv_heads, head);
+      if (kind_ == InputKind::sink && row == options_.hot_key) {
+        std::fill(values.begin(), values.end(), 0.0);
+        add_along(values, hot_length());
+      }
+      store(values, 1 / factor(qk_factor_stream, head_index(b, head)), out);
+    });
     inputs.k = std::move(k.codes);
     inputs.k_descale = std::move(k.descales);
   }
@@ -216,12 +203,11 @@ class InputMaker {
     const RowsShape rows{shape_.batch, shape_.seqlen_q, shape_.heads, shape_.kv_heads, shape_.head_dim};
     std::vector<double> lengths;
     if (kind_ == InputKind::sink) lengths = query_lengths(inputs);
-    QuantisedRows q =
-        quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
-          std::vector<double> values = normal_row(stream, b, shape_.seqlen_q, row, shape_.heads, head);
-          if (kind_ == InputKind::sink) add_along(values, lengths[query_index(b, row, head)]);
-          store(values, factor(qk_factor_stream, head_index(b, head / group)), out);
-        });
+    QuantisedRows q = quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
+      std::vector<double> values = normal_row(stream, b, shape_.seqlen_q, row, shape_.heads, head);
+      if (kind_ == InputKind::sink) add_along(values, lengths[query_index(b, row, head)]);
+      store(values, factor(qk_factor_stream, head_index(b, head / group)), out);
+    });
     inputs.q = std::move(q.codes);
     inputs.q_descale = std::move(q.descales);
   }
@@ -229,15 +215,14 @@ class InputMaker {
   void fill_gaussian_v(AttentionInputs& inputs) const {
     const RandomStream stream(seed_, v_stream);
     const RowsShape rows{shape_.batch, shape_.seqlen_k, shape_.kv_heads, shape_.kv_heads, shape_.v_head_dim};
-    QuantisedRows v =
-        quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
-          const double by = factor(v_factor_stream, head_index(b, head));
-          const std::int64_t first =
-              ((std::int64_t{b} * shape_.seqlen_k + row) * shape_.kv_heads + head) * shape_.v_head_dim;
-          for (std::size_t d = 0; d < out.size(); ++d) {
-            out[d] = static_cast<float>(by * stream.gaussian(static_cast<std::uint64_t>(first) + d));
-          }
-        });
+    QuantisedRows v = quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
+      const double by = factor(v_factor_stream, head_index(b, head));
+      const std::int64_t first =
+          ((std::int64_t{b} * shape_.seqlen_k + row) * shape_.kv_heads + head) * shape_.v_head_dim;
+      for (std::size_t d = 0; d < out.size(); ++d) {
+        out[d] = static_cast<float>(by * stream.gaussian(static_cast<std::uint64_t>(first) + d));
+      }
+    });
     inputs.v = std::move(v.codes);
     inputs.v_descale = std::move(v.descales);
   }
@@ -252,8 +237,7 @@ class InputMaker {
       for (int row = 0; row < shape_.seqlen_k; ++row) {
         for (int head = 0; head < shape_.kv_heads; ++head) {
           const double one = factor(v_factor_stream, head_index(batch, head));
-          inputs.v.insert(inputs.v.end(), dim,
-                          isa::float_to_e4m3(static_cast<float>(one), isa::Overflow::saturate));
+          inputs.v.insert(inputs.v.end(), dim, isa::float_to_e4m3(static_cast<float>(one), isa::Overflow::saturate));
         }
       }
     }
@@ -271,8 +255,7 @@ class InputMaker {
       query[d] = isa::float_to_e4m3(sign, isa::Overflow::saturate);
       key[d] = isa::float_to_e4m3(-1.75F * sign, isa::Overflow::saturate);
     }
-    const std::size_t queries = static_cast<std::size_t>(shape_.batch) *
-                                static_cast<std::size_t>(shape_.seqlen_q) *
+    const std::size_t queries = static_cast<std::size_t>(shape_.batch) * static_cast<std::size_t>(shape_.seqlen_q) *
                                 static_cast<std::size_t>(shape_.heads);
     inputs.q.reserve(queries * dim);
     for (std::size_t i = 0; i < queries; ++i) inputs.q.insert(inputs.q.end(), query.begin(), query.end());
@@ -313,13 +296,11 @@ AttentionInputs make_inputs(const AttentionShape& shape, InputKind kind, double 
   check(shape);
   if (!(sigma >= 0) || sigma > 1e6) throw Error("sigma is {}; it must lie in 0 .. 1e6", sigma);
   const float scale = options.softmax_scale.value_or(1);
-  if (!(scale > 0) || !std::isfinite(scale))
-    throw Error("softmax_scale is {}; it must be positive and finite", scale);
+  if (!(scale > 0) || !std::isfinite(scale)) throw Error("softmax_scale is {}; it must be positive and finite", scale);
   if (options.hot_key < 0 || options.hot_key >= std::max(shape.seqlen_k, 1)) {
     throw Error("hot key {} is not one of the {} keys", options.hot_key, shape.seqlen_k);
   }
-  if (kind == InputKind::sink && shape.head_dim < 2)
-    throw Error("input kind sink needs a head_dim of at least 2");
+  if (kind == InputKind::sink && shape.head_dim < 2) throw Error("input kind sink needs a head_dim of at least 2");
   AttentionInputs inputs = InputMaker(shape, kind, sigma, seed, options).make();
   check(inputs);
   return inputs;

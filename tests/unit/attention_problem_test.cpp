@@ -66,8 +66,7 @@ double mean(const std::vector<double>& values) {
 }
 
 double share_near_four(const std::vector<double>& heights) {
-  const auto near =
-      std::count_if(heights.begin(), heights.end(), [](double x) { return std::abs(x - 4) < 0.5; });
+  const auto near = std::count_if(heights.begin(), heights.end(), [](double x) { return std::abs(x - 4) < 0.5; });
   return static_cast<double>(near) / static_cast<double>(heights.size());
 }
 
@@ -237,8 +236,7 @@ TEST_CASE("inputs: V of ones is exactly 1", "[quick][inputs]") {
   const AttentionShape shape{2, 4, 4, 3, 21, 64, 48, false};
   for (const InputKind kind : {InputKind::gaussian, InputKind::sink, InputKind::ones, InputKind::peaked}) {
     for (const bool distinct : {false, true}) {
-      const AttentionInputs in =
-          make_inputs(shape, kind, 1, 5, {.v_ones = true, .distinct_descales = distinct});
+      const AttentionInputs in = make_inputs(shape, kind, 1, 5, {.v_ones = true, .distinct_descales = distinct});
       for (std::size_t i = 0; i < in.v.size(); ++i) {
         const std::size_t head = i / 48 % 4 + i / (48 * 4 * 21) * 4;
         REQUIRE(isa::e4m3_to_float(in.v[i]) * in.v_descale[head] == 1.0F);
@@ -254,8 +252,7 @@ TEST_CASE("inputs: peaked has one logit at 0 and the rest at -7", "[quick][input
   for (const bool distinct : {false, true}) {
     for (const float scale : {1 / std::sqrt(96.0F), 0.3F}) {
       const InputOptions options{.softmax_scale = scale, .distinct_descales = distinct, .hot_key = 20};
-      const AttentionInputs in =
-          make_inputs({2, 4, 2, 5, 33, 96, 16, true}, InputKind::peaked, 1, 5, options);
+      const AttentionInputs in = make_inputs({2, 4, 2, 5, 33, 96, 16, true}, InputKind::peaked, 1, 5, options);
       for (int batch = 0; batch < 2; ++batch) {
         for (int head = 0; head < 4; ++head) {
           const std::vector<double> logits = logits_of(in, batch, head);
@@ -348,9 +345,7 @@ TEST_CASE("quantise: scales per kv head, values within half a step", "[quick][in
 
 TEST_CASE("quantise: e4m3 codes stay, zeros and extremes are safe", "[quick][inputs]") {
   const AttentionShape shape{1, 1, 1, 1, 1, 4, 4, false};
-  Tensor codes{ElementType::e4m3fn,
-               {1, 1, 1, 4},
-               {std::byte{0x7e}, std::byte{0x01}, std::byte{0x80}, std::byte{0x38}}};
+  Tensor codes{ElementType::e4m3fn, {1, 1, 1, 4}, {std::byte{0x7e}, std::byte{0x01}, std::byte{0x80}, std::byte{0x38}}};
   const Tensor zero = tensor_of(std::vector<float>{0, 0, 0, 0}, {1, 1, 1, 4});
   const float least = std::numeric_limits<float>::denorm_min();
   const float most = std::numeric_limits<float>::max();
