@@ -29,8 +29,7 @@ void check_codes(const char* name, const std::vector<std::uint8_t>& codes, const
     throw Error("{} has {} codes, its shape {} needs {}", name, codes.size(), shape_text(extents), count);
   }
   const auto nan = std::find_if(codes.begin(), codes.end(), is_nan_code);
-  if (nan != codes.end())
-    throw Error("{}: code {} is NaN; e4m3 inputs must be finite", name, nan - codes.begin());
+  if (nan != codes.end()) throw Error("{}: code {} is NaN; e4m3 inputs must be finite", name, nan - codes.begin());
 }
 
 void check_descales(const char* name, const std::vector<float>& descales, std::size_t count) {
@@ -54,8 +53,7 @@ void check_scale(float softmax_scale) {
 
 void check_extents(const char* name, const Tensor& tensor, const Extents& wanted) {
   if (!std::equal(tensor.shape.begin(), tensor.shape.end(), wanted.begin(), wanted.end())) {
-    throw Error("{} is {}; (batch, seq, heads, dim) {} is needed", name, shape_text(tensor.shape),
-                shape_text(wanted));
+    throw Error("{} is {}; (batch, seq, heads, dim) {} is needed", name, shape_text(tensor.shape), shape_text(wanted));
   }
 }
 
@@ -70,16 +68,15 @@ QuantisedRows quantise_tensor(const char* name, const Tensor& tensor, int kv_hea
   const RowsShape shape{static_cast<int>(tensor.shape[0]), static_cast<int>(tensor.shape[1]),
                         static_cast<int>(tensor.shape[2]), kv_heads, static_cast<int>(tensor.shape[3])};
   if (tensor.type == ElementType::e4m3fn) {
-    return take_codes(name, tensor,
-                      static_cast<std::size_t>(shape.batch) * static_cast<std::size_t>(kv_heads));
+    return take_codes(name, tensor, static_cast<std::size_t>(shape.batch) * static_cast<std::size_t>(kv_heads));
   }
   return quantise_rows(shape, threads, [&](int batch, int row, int head, std::span<float> values) {
     std::int64_t index = ((std::int64_t{batch} * shape.rows + row) * shape.heads + head) * shape.dim;
     for (float& value : values) {
       value = element(tensor, index);
       if (!std::isfinite(value)) {
-        throw Error("{}[{}, {}, {}, {}] is {}; inputs must be finite", name, batch, row, head,
-                    &value - values.data(), value);
+        throw Error("{}[{}, {}, {}, {}] is {}; inputs must be finite", name, batch, row, head, &value - values.data(),
+                    value);
       }
       ++index;
     }
@@ -160,8 +157,7 @@ AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, bool 
   const std::pair<const char*, const Tensor*> tensors[] = {{"q", &q}, {"k", &k}, {"v", &v}};
   for (const auto& [name, tensor] : tensors) {
     if (tensor->shape.size() != 4) {
-      throw Error("{} is {}; four extents (batch, seq, heads, dim) are needed", name,
-                  shape_text(tensor->shape));
+      throw Error("{} is {}; four extents (batch, seq, heads, dim) are needed", name, shape_text(tensor->shape));
     }
   }
   AttentionShape shape;

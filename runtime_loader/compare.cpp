@@ -18,10 +18,10 @@ void check_output(const AttentionShape& shape, const AttentionOutput& output) {
                 output.row_stride, output.head_stride);
   }
   const bool empty = shape.seqlen_q == 0;
-  const std::int64_t needed = empty ? 0
-                                    : (shape.batch - 1) * output.batch_stride +
-                                          (shape.seqlen_q - 1) * output.row_stride +
-                                          (shape.heads - 1) * output.head_stride + shape.v_head_dim;
+  const std::int64_t needed = empty
+                                  ? 0
+                                  : (shape.batch - 1) * output.batch_stride + (shape.seqlen_q - 1) * output.row_stride +
+                                        (shape.heads - 1) * output.head_stride + shape.v_head_dim;
   if (static_cast<std::int64_t>(output.o.size()) < needed) {
     throw Error("the output has {} elements, its shape and strides reach {}", output.o.size(), needed);
   }
@@ -42,8 +42,8 @@ struct Sums {
 };
 
 // A row that sees a key, or whose elements must all be 0 (`empty`).
-void compare_row(std::span<const double> wanted, std::span<const std::uint16_t> got, bool empty,
-                 ElementPlace place, Sums& sums, Comparison& result) {
+void compare_row(std::span<const double> wanted, std::span<const std::uint16_t> got, bool empty, ElementPlace place,
+                 Sums& sums, Comparison& result) {
   double row_sum = 0;
   for (const double value : wanted) row_sum += value * value;
   const double row_rms = std::sqrt(row_sum / static_cast<double>(wanted.size()));
@@ -89,8 +89,7 @@ AttentionOutput contiguous_output(const AttentionShape& shape, std::span<const s
   return {o, row * shape.seqlen_q, row, shape.v_head_dim, lse};
 }
 
-Comparison compare(const AttentionResult& reference, const AttentionOutput& output,
-                   const Tolerances& tolerances) {
+Comparison compare(const AttentionResult& reference, const AttentionOutput& output, const Tolerances& tolerances) {
   const AttentionShape& shape = reference.shape;
   check_output(shape, output);
   const int rows = selected_rows(reference.rows, shape.seqlen_q);
@@ -102,12 +101,10 @@ Comparison compare(const AttentionResult& reference, const AttentionOutput& outp
       const int row = reference.rows.offset + selected * reference.rows.stride;
       for (int head = 0; head < shape.heads; ++head) {
         const std::int64_t flat = (std::int64_t{batch} * rows + selected) * shape.heads + head;
-        const std::int64_t at =
-            batch * output.batch_stride + row * output.row_stride + head * output.head_stride;
+        const std::int64_t at = batch * output.batch_stride + row * output.row_stride + head * output.head_stride;
         const bool empty = visible_keys(shape, row) == 0;
         compare_row(std::span(reference.o).subspan(static_cast<std::size_t>(flat) * dim, dim),
-                    output.o.subspan(static_cast<std::size_t>(at), dim), empty, {batch, row, head, 0}, sums,
-                    result);
+                    output.o.subspan(static_cast<std::size_t>(at), dim), empty, {batch, row, head, 0}, sums, result);
         if (!output.lse.empty()) {
           const std::int64_t of_head = std::int64_t{batch} * shape.heads + head;
           compare_lse(reference.lse[static_cast<std::size_t>(of_head * rows + selected)],
@@ -119,8 +116,8 @@ Comparison compare(const AttentionResult& reference, const AttentionOutput& outp
   result.relative_error = ratio(std::sqrt(sums.error), std::sqrt(sums.reference));
   if (!result.finite) result.relative_error = result.max_abs_error = infinity;
   result.passed = result.finite && result.empty_rows_zero && result.lse_infinities_match &&
-                  result.relative_error <= tolerances.relative &&
-                  result.max_element_error <= tolerances.element && result.lse_max_error <= tolerances.lse;
+                  result.relative_error <= tolerances.relative && result.max_element_error <= tolerances.element &&
+                  result.lse_max_error <= tolerances.lse;
   return result;
 }
 

@@ -36,8 +36,8 @@ struct ElementPlace {
 };
 
 struct Comparison {
-  double relative_error = 0;  // 0 if both are zero; infinity if only the reference is, or if O is not finite
-  double max_abs_error = 0;   // infinity if O is not finite
+  double relative_error = 0;         // 0 if both are zero; infinity if only the reference is, or if O is not finite
+  double max_abs_error = 0;          // infinity if O is not finite
   double max_element_error = 0;      // in units of the row's root mean square
   ElementPlace worst;                // where max_element_error is, or the first element that is not finite
   double lse_max_error = 0;          // over rows with a finite reference; 0 if no LSE was given
@@ -48,7 +48,6 @@ struct Comparison {
 };
 
 // Compares the rows that `reference` holds. Throws Error if a span is too short for the reference's shape.
-Comparison compare(const AttentionResult& reference, const AttentionOutput& output,
-                   const Tolerances& tolerances = {});
+Comparison compare(const AttentionResult& reference, const AttentionOutput& output, const Tolerances& tolerances = {});
 
 }  // namespace zyfa::runtime

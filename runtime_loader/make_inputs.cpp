@@ -2,32 +2,27 @@
 // of ones, peaked) is written as codes.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 
 #include "isa/error.h"
 #include "isa/numeric.h"
 #include "runtime_loader/attention_problem.h"
+#include "runtime_loader/parallel.h"
 #include "runtime_loader/quantise_rows.h"
 #include "runtime_loader/random.h"
 
 namespace zyfa::runtime {
 namespace {
 
-enum Stream : std::uint64_t {
-  q_stream,
-  k_stream,
-  v_stream,
-  direction_stream,
-  qk_factor_stream,
-  v_factor_stream
-};
+enum Stream : std::uint64_t { q_stream, k_stream, v_stream, direction_stream, qk_factor_stream, v_factor_stream };
 
 constexpr double sink_octaves = 4;
+constexpr std::size_t key_block = 256;
 constexpr double peaked_logit = -7;
 
-// Expected maximum of n independent normal values: the first terms of its expansion (Cramer 1946, 28.6),
-// within 0.2 for n >= 2 and within 0.05 for n >= 1,000.
+// About the expected maximum of n independent normal values, by the limit distribution of extremes (Gumbel).
 double expected_maximum(int n) {
   if (n < 2) return 0;
   const double log_n = portable_log(n);
@@ -44,11 +39,9 @@ double dot(std::span<const double> a, std::span<const double> b) {
 
 class InputMaker {
  public:
-  InputMaker(const AttentionShape& shape, InputKind kind, double sigma, std::uint64_t seed,
-             const InputOptions& options)
+  InputMaker(const AttentionShape& shape, InputKind kind, double sigma, std::uint64_t seed, const InputOptions& options)
       : shape_(shape), kind_(kind), sigma_(sigma), seed_(seed), options_(options) {
-    scale_ = options.softmax_scale.value_or(
-        static_cast<float>(1 / std::sqrt(static_cast<double>(shape.head_dim))));
+    scale_ = options.softmax_scale.value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(shape.head_dim))));
     if (kind == InputKind::sink) make_direction();
     // The logit of two rows of independent normal values has the deviation scale * spread^2 *
     // sqrt(dimensions).
@@ -63,7 +56,8 @@ class InputMaker {
     if (kind_ == InputKind::peaked) {
       fill_peaked(inputs);
     } else {
-      fill_gaussian(inputs);
+      fill_gaussian_k(inputs);
+      fill_gaussian_q(inputs);
     }
     if (kind_ == InputKind::ones || kind_ == InputKind::peaked || options_.v_ones) {
       fill_ones(inputs);
@@ -90,15 +84,13 @@ class InputMaker {
 
   void make_direction() {
     const RandomStream stream(seed_, direction_stream);
-    for (int d = 0; d < shape_.head_dim; ++d)
-      direction_.push_back(stream.gaussian(static_cast<std::uint64_t>(d)));
+    for (int d = 0; d < shape_.head_dim; ++d) direction_.push_back(stream.gaussian(static_cast<std::uint64_t>(d)));
     const double norm = std::sqrt(dot(direction_, direction_));
     for (double& component : direction_) component /= norm;
   }
 
   // One row of normal values, `spread_` wide, without a component along the sink's direction.
-  std::vector<double> normal_row(const RandomStream& stream, int batch, int rows, int row, int heads,
-                                 int head) const {
+  std::vector<double> normal_row(const RandomStream& stream, int batch, int rows, int row, int heads, int head) const {
     const auto dim = static_cast<std::size_t>(shape_.head_dim);
     const std::int64_t index = ((std::int64_t{batch} * rows + row) * heads + head) * shape_.head_dim;
     std::vector<double> values(dim);
@@ -120,56 +112,117 @@ class InputMaker {
     return std::sqrt(typical / scale_);
   }
 
-  // A row's logits with other keys are normal with a deviation that follows from its own length.
-  double query_length(const std::vector<double>& query, int row) const {
-    const int others = std::max(visible_keys(shape_, row) - 1, 0);
-    const double deviation = scale_ * spread_ * std::sqrt(dot(query, query));
-    const double logit = deviation * expected_maximum(others) + sink_octaves * std::numbers::ln2;
-    return logit / (scale_ * hot_length());
+  // For every query (batch, row, head), the length along the direction that puts its logit with the hot key
+  // the sink's octaves above the largest of its other visible keys. Needs k, quantised; costs one product of
+  // q and k.
+  std::vector<double> query_lengths(const AttentionInputs& inputs) const {
+    const std::int64_t queries = std::int64_t{shape_.batch} * shape_.seqlen_q * shape_.heads;
+    std::vector<double> lengths(static_cast<std::size_t>(queries));
+    const RandomStream values(seed_, q_stream);
+    const int group = shape_.heads / shape_.kv_heads;
+    for (int batch = 0; batch < shape_.batch; ++batch) {
+      for (int kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
+        const std::vector<float> keys = key_blocks(inputs, batch, kv_head);
+        parallel_for(std::int64_t{shape_.seqlen_q} * group, options_.threads, [&](std::int64_t task, int) {
+          const int row = static_cast<int>(task / group);
+          const int head = kv_head * group + static_cast<int>(task % group);
+          const std::vector<double> query = normal_row(values, batch, shape_.seqlen_q, row, shape_.heads, head);
+          const double logit = largest_other(keys, query, row) + sink_octaves * std::numbers::ln2;
+          lengths[query_index(batch, row, head)] = logit / (scale_ * hot_length());
+        });
+      }
+    }
+    return lengths;
   }
 
-  void fill_gaussian(AttentionInputs& inputs) const {
-    const RandomStream q_values(seed_, q_stream);
-    const RandomStream k_values(seed_, k_stream);
-    const int group = shape_.heads / shape_.kv_heads;
-    const auto store = [](const std::vector<double>& values, double by, std::span<float> out) {
-      for (std::size_t d = 0; d < out.size(); ++d) out[d] = static_cast<float>(values[d] * by);
-    };
-    const RowsShape q_shape{shape_.batch, shape_.seqlen_q, shape_.heads, shape_.kv_heads, shape_.head_dim};
-    const RowsShape k_shape{shape_.batch, shape_.seqlen_k, shape_.kv_heads, shape_.kv_heads, shape_.head_dim};
-    QuantisedRows q =
-        quantise_rows(q_shape, options_.threads, [&](int b, int row, int head, std::span<float> out) {
-          std::vector<double> values = normal_row(q_values, b, shape_.seqlen_q, row, shape_.heads, head);
-          if (kind_ == InputKind::sink) add_along(values, query_length(values, row));
-          store(values, factor(qk_factor_stream, head_index(b, head / group)), out);
-        });
-    QuantisedRows k =
-        quantise_rows(k_shape, options_.threads, [&](int b, int row, int head, std::span<float> out) {
-          std::vector<double> values = normal_row(k_values, b, shape_.seqlen_k, row, shape_.kv_heads, head);
-          if (kind_ == InputKind::sink && row == options_.hot_key) {
-            std::fill(values.begin(), values.end(), 0.0);
-            add_along(values, hot_length());
-          }
-          store(values, 1 / factor(qk_factor_stream, head_index(b, head)), out);
-        });
-    inputs.q = std::move(q.codes);
-    inputs.q_descale = std::move(q.descales);
+  // One head's dequantised keys without its factor, as blocks of (head_dim, key_block), so that sums over
+  // dimensions run along keys. Keys beyond the last are 0.
+  std::vector<float> key_blocks(const AttentionInputs& inputs, int batch, int kv_head) const {
+    const auto dim = static_cast<std::size_t>(shape_.head_dim);
+    const auto key_count = static_cast<std::size_t>(shape_.seqlen_k);
+    const std::size_t head = head_index(batch, kv_head);
+    const auto unit = static_cast<float>(inputs.k_descale[head] * factor(qk_factor_stream, head));
+    std::vector<float> blocks((key_count + key_block - 1) / key_block * key_block * dim);
+    for (std::size_t key = 0; key < key_count; ++key) {
+      const std::size_t row =
+          (static_cast<std::size_t>(batch) * key_count + key) * static_cast<std::size_t>(shape_.kv_heads) +
+          static_cast<std::size_t>(kv_head);
+      float* column = blocks.data() + key / key_block * key_block * dim + key % key_block;
+      for (std::size_t d = 0; d < dim; ++d) {
+        column[d * key_block] = isa::e4m3_to_float(inputs.k[row * dim + d]) * unit;
+      }
+    }
+    return blocks;
+  }
+
+  // The largest logit of a row's visible keys other than the hot one; 0 if there is none.
+  double largest_other(const std::vector<float>& keys, const std::vector<double>& query, int row) const {
+    const auto visible = static_cast<std::size_t>(visible_keys(shape_, row));
+    float largest = -std::numeric_limits<float>::infinity();
+    for (std::size_t first = 0; first < visible; first += key_block) {
+      float sums[key_block] = {};
+      for (std::size_t d = 0; d < query.size(); ++d) {
+        const auto left = static_cast<float>(query[d]);
+        const float* column = keys.data() + first * query.size() + d * key_block;
+        for (std::size_t j = 0; j < key_block; ++j) sums[j] += left * column[j];
+      }
+      for (std::size_t j = 0; j < std::min(key_block, visible - first); ++j) {
+        if (first + j != static_cast<std::size_t>(options_.hot_key)) largest = std::max(largest, sums[j]);
+      }
+    }
+    return std::isinf(largest) ? 0 : static_cast<double>(largest) * scale_;
+  }
+
+  std::size_t query_index(int batch, int row, int head) const {
+    return static_cast<std::size_t>((std::int64_t{batch} * shape_.seqlen_q + row) * shape_.heads + head);
+  }
+
+  static void store(const std::vector<double>& values, double by, std::span<float> out) {
+    for (std::size_t d = 0; d < out.size(); ++d) out[d] = static_cast<float>(values[d] * by);
+  }
+
+  void fill_gaussian_k(AttentionInputs& inputs) const {
+    const RandomStream stream(seed_, k_stream);
+    const RowsShape rows{shape_.batch, shape_.seqlen_k, shape_.kv_heads, shape_.kv_heads, shape_.head_dim};
+    QuantisedRows k = quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
+      std::vector<double> values = normal_row(stream, b, shape_.seqlen_k, row, shape_.kv_heads, head);
+      if (kind_ == InputKind::sink && row == options_.hot_key) {
+        std::fill(values.begin(), values.end(), 0.0);
+        add_along(values, hot_length());
+      }
+      store(values, 1 / factor(qk_factor_stream, head_index(b, head)), out);
+    });
     inputs.k = std::move(k.codes);
     inputs.k_descale = std::move(k.descales);
+  }
+
+  // After k, whose codes the sink's queries are fitted to.
+  void fill_gaussian_q(AttentionInputs& inputs) const {
+    const RandomStream stream(seed_, q_stream);
+    const int group = shape_.heads / shape_.kv_heads;
+    const RowsShape rows{shape_.batch, shape_.seqlen_q, shape_.heads, shape_.kv_heads, shape_.head_dim};
+    std::vector<double> lengths;
+    if (kind_ == InputKind::sink) lengths = query_lengths(inputs);
+    QuantisedRows q = quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
+      std::vector<double> values = normal_row(stream, b, shape_.seqlen_q, row, shape_.heads, head);
+      if (kind_ == InputKind::sink) add_along(values, lengths[query_index(b, row, head)]);
+      store(values, factor(qk_factor_stream, head_index(b, head / group)), out);
+    });
+    inputs.q = std::move(q.codes);
+    inputs.q_descale = std::move(q.descales);
   }
 
   void fill_gaussian_v(AttentionInputs& inputs) const {
     const RandomStream stream(seed_, v_stream);
     const RowsShape rows{shape_.batch, shape_.seqlen_k, shape_.kv_heads, shape_.kv_heads, shape_.v_head_dim};
-    QuantisedRows v =
-        quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
-          const double by = factor(v_factor_stream, head_index(b, head));
-          const std::int64_t first =
-              ((std::int64_t{b} * shape_.seqlen_k + row) * shape_.kv_heads + head) * shape_.v_head_dim;
-          for (std::size_t d = 0; d < out.size(); ++d) {
-            out[d] = static_cast<float>(by * stream.gaussian(static_cast<std::uint64_t>(first) + d));
-          }
-        });
+    QuantisedRows v = quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
+      const double by = factor(v_factor_stream, head_index(b, head));
+      const std::int64_t first =
+          ((std::int64_t{b} * shape_.seqlen_k + row) * shape_.kv_heads + head) * shape_.v_head_dim;
+      for (std::size_t d = 0; d < out.size(); ++d) {
+        out[d] = static_cast<float>(by * stream.gaussian(static_cast<std::uint64_t>(first) + d));
+      }
+    });
     inputs.v = std::move(v.codes);
     inputs.v_descale = std::move(v.descales);
   }
@@ -184,8 +237,7 @@ class InputMaker {
       for (int row = 0; row < shape_.seqlen_k; ++row) {
         for (int head = 0; head < shape_.kv_heads; ++head) {
           const double one = factor(v_factor_stream, head_index(batch, head));
-          inputs.v.insert(inputs.v.end(), dim,
-                          isa::float_to_e4m3(static_cast<float>(one), isa::Overflow::saturate));
+          inputs.v.insert(inputs.v.end(), dim, isa::float_to_e4m3(static_cast<float>(one), isa::Overflow::saturate));
         }
       }
     }
@@ -203,8 +255,7 @@ class InputMaker {
       query[d] = isa::float_to_e4m3(sign, isa::Overflow::saturate);
       key[d] = isa::float_to_e4m3(-1.75F * sign, isa::Overflow::saturate);
     }
-    const std::size_t queries = static_cast<std::size_t>(shape_.batch) *
-                                static_cast<std::size_t>(shape_.seqlen_q) *
+    const std::size_t queries = static_cast<std::size_t>(shape_.batch) * static_cast<std::size_t>(shape_.seqlen_q) *
                                 static_cast<std::size_t>(shape_.heads);
     inputs.q.reserve(queries * dim);
     for (std::size_t i = 0; i < queries; ++i) inputs.q.insert(inputs.q.end(), query.begin(), query.end());
@@ -245,13 +296,11 @@ AttentionInputs make_inputs(const AttentionShape& shape, InputKind kind, double 
   check(shape);
   if (!(sigma >= 0) || sigma > 1e6) throw Error("sigma is {}; it must lie in 0 .. 1e6", sigma);
   const float scale = options.softmax_scale.value_or(1);
-  if (!(scale > 0) || !std::isfinite(scale))
-    throw Error("softmax_scale is {}; it must be positive and finite", scale);
+  if (!(scale > 0) || !std::isfinite(scale)) throw Error("softmax_scale is {}; it must be positive and finite", scale);
   if (options.hot_key < 0 || options.hot_key >= std::max(shape.seqlen_k, 1)) {
     throw Error("hot key {} is not one of the {} keys", options.hot_key, shape.seqlen_k);
   }
-  if (kind == InputKind::sink && shape.head_dim < 2)
-    throw Error("input kind sink needs a head_dim of at least 2");
+  if (kind == InputKind::sink && shape.head_dim < 2) throw Error("input kind sink needs a head_dim of at least 2");
   AttentionInputs inputs = InputMaker(shape, kind, sigma, seed, options).make();
   check(inputs);
   return inputs;

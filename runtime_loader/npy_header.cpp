@@ -101,15 +101,13 @@ class HeaderParser {
       if (descr.text == text) descr_ = &descr;
     }
     if (!descr_) {
-      throw Error("{}: element type '{}'; read are <f4, <f8, <f2, V2 (bfloat16) and |u1 (e4m3fn bytes)",
-                  path_, text);
+      throw Error("{}: element type '{}'; read are <f4, <f8, <f2, V2 (bfloat16) and |u1 (e4m3fn bytes)", path_, text);
     }
   }
 
   void read_order() {
     skip_blanks();
-    if (rest_.starts_with("True"))
-      throw Error("{}: Fortran order; C order (batch, seq, heads, dim) is read", path_);
+    if (rest_.starts_with("True")) throw Error("{}: Fortran order; C order (batch, seq, heads, dim) is read", path_);
     if (!rest_.starts_with("False")) fail("'fortran_order' is neither True nor False");
     rest_.remove_prefix(5);
     order_ = true;
@@ -155,8 +153,7 @@ std::string npy_header(std::string_view descr, std::span<const std::int64_t> sha
   constexpr std::size_t prefix_bytes = 10;  // magic, version, length
   std::string extents;
   for (const std::int64_t extent : shape) extents += std::to_string(extent) + ",";
-  std::string text =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, extents);
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, extents);
   text.append(63 - (prefix_bytes + text.size()) % 64, ' ');
   text += '\n';
   std::string header = "\x93NUMPY";

@@ -45,8 +45,7 @@ QuantisedRows quantise_rows(const RowsShape& shape, int threads, const RowValues
            static_cast<std::size_t>(head / group);
   };
 
-  std::vector<std::vector<float>> amax(static_cast<std::size_t>(std::max(threads, 1)),
-                                       std::vector<float>(scales));
+  std::vector<std::vector<float>> amax(static_cast<std::size_t>(std::max(threads, 1)), std::vector<float>(scales));
   for_each_row(shape, threads, values, [&](int batch, int, int head, std::span<const float> row, int worker) {
     float& largest = amax[static_cast<std::size_t>(worker)][scale_index(batch, head)];
     for (const float value : row) largest = std::max(largest, std::abs(value));
@@ -65,10 +64,10 @@ QuantisedRows quantise_rows(const RowsShape& shape, int threads, const RowValues
                       static_cast<std::size_t>(shape.heads) * dim);
   for_each_row(shape, threads, values, [&](int batch, int row, int head, std::span<const float> reals, int) {
     const float descale = result.descales[scale_index(batch, head)];
-    const std::size_t index = (static_cast<std::size_t>(batch) * static_cast<std::size_t>(shape.rows) +
-                               static_cast<std::size_t>(row)) *
-                                  static_cast<std::size_t>(shape.heads) +
-                              static_cast<std::size_t>(head);
+    const std::size_t index =
+        (static_cast<std::size_t>(batch) * static_cast<std::size_t>(shape.rows) + static_cast<std::size_t>(row)) *
+            static_cast<std::size_t>(shape.heads) +
+        static_cast<std::size_t>(head);
     std::uint8_t* codes = result.codes.data() + index * dim;
     for (std::size_t d = 0; d < dim; ++d) {
       codes[d] = isa::float_to_e4m3(reals[d] / descale, isa::Overflow::saturate);

@@ -31,8 +31,7 @@ class PackedMatrix {
     depth_ = depth;
     data_.assign(size(panels(columns)) * size(depth) * panel_width, 0.0);
     for (int c = 0; c < columns; ++c) {
-      double* column =
-          data_.data() + (size(c / panel_width) * size(depth) * panel_width) + size(c % panel_width);
+      double* column = data_.data() + (size(c / panel_width) * size(depth) * panel_width) + size(c % panel_width);
       for (int d = 0; d < depth; ++d) column[size(d) * panel_width] = value(d, c);
     }
   }
@@ -60,8 +59,8 @@ void multiply_tile(const double* a, std::size_t a_stride, const double* panel, i
 
 // out = a * matrix for block_rows rows and the first `columns` columns, over the first `depth` of the matrix'
 // depth.
-void multiply(const std::vector<double>& a, std::size_t a_stride, const PackedMatrix& matrix, int depth,
-              int columns, std::vector<double>& out, std::size_t out_stride) {
+void multiply(const std::vector<double>& a, std::size_t a_stride, const PackedMatrix& matrix, int depth, int columns,
+              std::vector<double>& out, std::size_t out_stride) {
   for (int panel = 0; panel < panels(columns); ++panel) {
     for (int r = 0; r < block_rows; r += tile_rows) {
       multiply_tile(a.data() + size(r) * a_stride, a_stride, matrix.panel(panel), depth,
@@ -105,8 +104,7 @@ class ReferenceAttention {
         weights_stride_(size(panels(shape_.seqlen_k)) * panel_width),
         o_stride_(size(panels(shape_.v_head_dim)) * panel_width),
         workspaces_(size(std::max(options.threads, 1))) {
-    for (int code = 0; code < 256; ++code)
-      values_[size(code)] = isa::e4m3_to_float(static_cast<std::uint8_t>(code));
+    for (int code = 0; code < 256; ++code) values_[size(code)] = isa::e4m3_to_float(static_cast<std::uint8_t>(code));
     const std::int64_t rows = std::int64_t{shape_.batch} * row_count_ * shape_.heads;
     result_ = {shape_, options.rows, std::vector<double>(size(rows * shape_.v_head_dim)),
                std::vector<double>(size(rows))};
@@ -126,17 +124,15 @@ class ReferenceAttention {
     };
     keys_.pack(shape_.head_dim, shape_.seqlen_k,
                [&](int d, int key) { return values_[inputs_.k[size(key_row(key) * shape_.head_dim + d)]]; });
-    values_matrix_.pack(shape_.seqlen_k, shape_.v_head_dim, [&](int key, int d) {
-      return values_[inputs_.v[size(key_row(key) * shape_.v_head_dim + d)]];
-    });
+    values_matrix_.pack(shape_.seqlen_k, shape_.v_head_dim,
+                        [&](int key, int d) { return values_[inputs_.v[size(key_row(key) * shape_.v_head_dim + d)]]; });
     const int group = shape_.heads / shape_.kv_heads;
     const std::int64_t blocks = (std::int64_t{row_count_} + block_rows - 1) / block_rows;
     // The last blocks of a causal problem are the longest, so they come first.
     parallel_for(blocks * group, options_.threads, [&](std::int64_t task, int worker) {
       const int first = static_cast<int>((blocks - 1 - task / group) * block_rows);
       const int head = kv_head * group + static_cast<int>(task % group);
-      run_block(batch, head, kv_head, first, std::min(block_rows, row_count_ - first),
-                workspaces_[size(worker)]);
+      run_block(batch, head, kv_head, first, std::min(block_rows, row_count_ - first), workspaces_[size(worker)]);
     });
   }
 
@@ -156,8 +152,7 @@ class ReferenceAttention {
     std::array<Softmax, block_rows> softmax;
     for (int r = 0; r < block_rows; ++r) {
       const int visible = r < count ? visible_keys(shape_, query_of(first + r)) : 0;
-      softmax[size(r)] =
-          softmax_row(work.weights.data() + size(r) * weights_stride_, visible, columns, logit_scale);
+      softmax[size(r)] = softmax_row(work.weights.data() + size(r) * weights_stride_, visible, columns, logit_scale);
     }
     multiply(work.weights, weights_stride_, values_matrix_, columns, shape_.v_head_dim, work.o, o_stride_);
     for (int r = 0; r < count; ++r) store_row(batch, head, first + r, r, softmax[size(r)], v_descale, work);
@@ -168,11 +163,9 @@ class ReferenceAttention {
   void load_queries(int batch, int head, int first, int count, Workspace& work) const {
     work.q.assign(size(block_rows) * size(shape_.head_dim), 0.0);
     for (int r = 0; r < count; ++r) {
-      const std::int64_t row =
-          (std::int64_t{batch} * shape_.seqlen_q + query_of(first + r)) * shape_.heads + head;
+      const std::int64_t row = (std::int64_t{batch} * shape_.seqlen_q + query_of(first + r)) * shape_.heads + head;
       for (int d = 0; d < shape_.head_dim; ++d) {
-        work.q[size(r) * size(shape_.head_dim) + size(d)] =
-            values_[inputs_.q[size(row * shape_.head_dim + d)]];
+        work.q[size(r) * size(shape_.head_dim) + size(d)] = values_[inputs_.q[size(row * shape_.head_dim + d)]];
       }
     }
   }
@@ -206,8 +199,8 @@ class ReferenceAttention {
 
 int selected_rows(const RowSelection& rows, int seqlen_q) {
   if (rows.stride < 1 || rows.offset < 0) {
-    throw Error("row selection with stride {} and offset {}; stride >= 1 and offset >= 0 are needed",
-                rows.stride, rows.offset);
+    throw Error("row selection with stride {} and offset {}; stride >= 1 and offset >= 0 are needed", rows.stride,
+                rows.offset);
   }
   const std::int64_t span = std::int64_t{seqlen_q} - rows.offset;
   return span <= 0 ? 0 : static_cast<int>((span + rows.stride - 1) / rows.stride);

@@ -39,8 +39,7 @@ class InputFile {
   // Reads exactly `count` bytes at `offset`; `what` names them where the file is too short.
   void read(std::uint64_t offset, void* out, std::uint64_t count, std::string_view what) {
     if (offset > size_ || count > size_ - offset) {
-      throw Error("{}: truncated: {} needs {} bytes at offset {}, the file has {}", path_, what, count,
-                  offset, size_);
+      throw Error("{}: truncated: {} needs {} bytes at offset {}, the file has {}", path_, what, count, offset, size_);
     }
     stream_.seekg(static_cast<std::streamoff>(offset));
     stream_.read(static_cast<char*>(out), static_cast<std::streamsize>(count));
@@ -84,19 +83,17 @@ Tensor load_npy(const std::string& path) {
   const std::uint64_t header_bytes = file.read_little_endian(8, length_bytes, "the header length");
   const std::uint64_t header_at = 8 + static_cast<std::uint64_t>(length_bytes);
   if (header_bytes > file.size() - header_at) {
-    throw Error("{}: truncated: the header needs {} bytes, {} follow", path, header_bytes,
-                file.size() - header_at);
+    throw Error("{}: truncated: the header needs {} bytes, {} follow", path, header_bytes, file.size() - header_at);
   }
   std::string text(header_bytes, '\0');
   file.read(header_at, text.data(), header_bytes, "the header");
 
   const NpyHeader header = parse_npy_header(text, path);
-  const std::uint64_t data_bytes =
-      static_cast<std::uint64_t>(element_count(header.shape)) * header.file_element_bytes;
+  const std::uint64_t data_bytes = static_cast<std::uint64_t>(element_count(header.shape)) * header.file_element_bytes;
   const std::uint64_t available = file.size() - header_at - header_bytes;
   if (data_bytes != available) {
-    throw Error("{}: shape {} needs {} bytes of data, {} follow the header", path, shape_text(header.shape),
-                data_bytes, available);
+    throw Error("{}: shape {} needs {} bytes of data, {} follow the header", path, shape_text(header.shape), data_bytes,
+                available);
   }
   Tensor tensor{header.type, header.shape, std::vector<std::byte>(data_bytes)};
   file.read(header_at + header_bytes, tensor.bytes.data(), data_bytes, "the data");
@@ -119,8 +116,7 @@ std::vector<std::int64_t> whole_numbers(const Json& entry, const char* key, cons
   if (found == entry.end() || !found->is_array()) throw Error("{}: '{}' is missing or no array", where, key);
   std::vector<std::int64_t> numbers;
   for (const Json& number : *found) {
-    if (!number.is_number_unsigned() ||
-        number.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
+    if (!number.is_number_unsigned() || number.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
       throw Error("{}: '{}' holds {}, which is no whole number of 63 bits", where, key, number.dump());
     }
     numbers.push_back(number.get<std::int64_t>());
@@ -155,8 +151,7 @@ Json read_safetensors_header(InputFile& file, const std::string& path, std::uint
   file.read(8, text.data(), header_bytes, "the safetensors header");
   // Without exceptions: the parser's own message quotes input bytes, which may be anything.
   Json header = Json::parse(text, nullptr, false);
-  if (header.is_discarded() || !header.is_object())
-    throw Error("{}: the safetensors header is no JSON object", path);
+  if (header.is_discarded() || !header.is_object()) throw Error("{}: the safetensors header is no JSON object", path);
   return header;
 }
 
@@ -172,8 +167,7 @@ Tensor load_safetensors(const std::string& path, const std::string& name) {
   if (dtype == entry.end() || !dtype->is_string()) throw Error("{}: 'dtype' is missing or no string", where);
   const std::optional<ElementType> type = safetensors_type(dtype->get<std::string>());
   if (!type) {
-    throw Error("{}: dtype {}; F32, F16, BF16, F8_E4M3 and F8_E5M2 are read", where,
-                dtype->get<std::string>());
+    throw Error("{}: dtype {}; F32, F16, BF16, F8_E4M3 and F8_E5M2 are read", where, dtype->get<std::string>());
   }
 
   Tensor tensor{*type, whole_numbers(entry, "shape", where), {}};
@@ -187,17 +181,15 @@ Tensor load_safetensors(const std::string& path, const std::string& name) {
   }
   const auto data_bytes = static_cast<std::uint64_t>(range[1] - range[0]);
   if (data_bytes != static_cast<std::uint64_t>(count) * element_bytes(*type)) {
-    throw Error("{}: shape {} of {} does not fill the {} bytes of its 'data_offsets'", where,
-                shape_text(tensor.shape), to_string(*type), data_bytes);
+    throw Error("{}: shape {} of {} does not fill the {} bytes of its 'data_offsets'", where, shape_text(tensor.shape),
+                to_string(*type), data_bytes);
   }
   const std::uint64_t data_size = file.size() - 8 - header_bytes;
   if (static_cast<std::uint64_t>(range[1]) > data_size) {
-    throw Error("{}: truncated: 'data_offsets' ends at {}, the file has {} bytes of data", where, range[1],
-                data_size);
+    throw Error("{}: truncated: 'data_offsets' ends at {}, the file has {} bytes of data", where, range[1], data_size);
   }
   tensor.bytes.resize(data_bytes);
-  file.read(8 + header_bytes + static_cast<std::uint64_t>(range[0]), tensor.bytes.data(), data_bytes,
-            "the data");
+  file.read(8 + header_bytes + static_cast<std::uint64_t>(range[0]), tensor.bytes.data(), data_bytes, "the data");
   return tensor;
 }
 
@@ -241,8 +233,7 @@ Tensor load_tensor(const std::string& path, const std::string& name) {
 }
 
 void save_npy(const std::string& path, const Tensor& tensor) {
-  const std::size_t wanted =
-      static_cast<std::size_t>(element_count(tensor.shape)) * element_bytes(tensor.type);
+  const std::size_t wanted = static_cast<std::size_t>(element_count(tensor.shape)) * element_bytes(tensor.type);
   if (tensor.bytes.size() != wanted) {
     throw Error("{}: a tensor {} of {} needs {} bytes, it has {}", path, shape_text(tensor.shape),
                 to_string(tensor.type), wanted, tensor.bytes.size());

@@ -39,15 +39,14 @@ AttentionResult naive_attention(const AttentionInputs& in, int shift) {
           if (s.causal && j > i + shift) continue;
           double logit = 0;
           for (int d = 0; d < s.head_dim; ++d) {
-            logit +=
-                value(in.q, in.q_descale[scale], ((b * s.seqlen_q + i) * s.heads + h) * s.head_dim + d) *
-                value(in.k, in.k_descale[scale], ((b * s.seqlen_k + j) * s.kv_heads + kv) * s.head_dim + d);
+            logit += value(in.q, in.q_descale[scale], ((b * s.seqlen_q + i) * s.heads + h) * s.head_dim + d) *
+                     value(in.k, in.k_descale[scale], ((b * s.seqlen_k + j) * s.kv_heads + kv) * s.head_dim + d);
           }
           const double weight = std::exp(in.softmax_scale * logit);
           sum += weight;
           for (int d = 0; d < s.v_head_dim; ++d) {
-            o[d] += weight * value(in.v, in.v_descale[scale],
-                                   ((b * s.seqlen_k + j) * s.kv_heads + kv) * s.v_head_dim + d);
+            o[d] +=
+                weight * value(in.v, in.v_descale[scale], ((b * s.seqlen_k + j) * s.kv_heads + kv) * s.v_head_dim + d);
           }
         }
         for (int d = 0; d < s.v_head_dim && sum > 0; ++d) o[d] /= sum;
@@ -100,8 +99,7 @@ TEST_CASE("reference: equals the definition on every kind of shape", "[quick][re
   }
 }
 
-TEST_CASE("reference: a top-left mask, another kv head or another descale would differ",
-          "[quick][reference]") {
+TEST_CASE("reference: a top-left mask, another kv head or another descale would differ", "[quick][reference]") {
   const AttentionShape shape{2, 4, 2, 19, 37, 24, 10, true};
   const AttentionInputs inputs = distinct_inputs(shape);
   const AttentionResult reference = reference_attention(inputs);
@@ -137,8 +135,7 @@ TEST_CASE("reference: known results", "[quick][reference]") {
     const AttentionInputs inputs = make_inputs({1, 2, 1, 4, 2048, 128, 128, false}, InputKind::peaked, 1, 3);
     const AttentionResult result = reference_attention(inputs);
     for (const double o : result.o) REQUIRE(o == Approx(1.0).epsilon(1e-14));
-    for (const double lse : result.lse)
-      REQUIRE(lse == Approx(std::log(1 + 2047 * std::exp(-7.0))).epsilon(1e-6));
+    for (const double lse : result.lse) REQUIRE(lse == Approx(std::log(1 + 2047 * std::exp(-7.0))).epsilon(1e-6));
   }
   SECTION("equal logits: the mean of V, LSE log(Sk)") {
     const AttentionShape shape{1, 1, 1, 3, 64, 128, 4, false};

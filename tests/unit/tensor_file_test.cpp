@@ -39,9 +39,7 @@ class TestDirectory {
     std::ofstream(path_ / name, std::ios::binary) << bytes;
     return file(name);
   }
-  std::ptrdiff_t entries() const {
-    return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
-  }
+  std::ptrdiff_t entries() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
 
  private:
   fs::path path_;
@@ -197,8 +195,7 @@ TEST_CASE("npy: malformed files are refused by name and defect", "[quick][tensor
   refused(npy(1, "{'descr': '<f4', 'fortran_order': maybe, 'shape': (2,), }", two), "neither True nor False");
   refused(npy(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", two), "plain type");
   refused(npy(1, "{'descr': '<f4', 'fortran_order': False, }", two), "not all there");
-  refused(npy(1, "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", two),
-          "comes twice");
+  refused(npy(1, "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", two), "comes twice");
   refused(npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} {}", two), "text follows");
   refused(npy(1, "{'descr", two), "in quotes expected");
   refused(npy(1, "", two), "'{' expected");
@@ -224,10 +221,8 @@ TEST_CASE("npy: damage ends in Error or in a tensor, never otherwise", "[quick][
 
 TEST_CASE("safetensors: the only tensor, a named one, every type", "[quick][tensor]") {
   const TestDirectory directory("safetensors");
-  const std::string one =
-      R"({"__metadata__":{"format":"pt"},"q":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]}})";
-  const std::string only =
-      directory.write("one.safetensors", safetensors(one, raw<std::uint16_t>({0x3f80, 0x4000})));
+  const std::string one = R"({"__metadata__":{"format":"pt"},"q":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]}})";
+  const std::string only = directory.write("one.safetensors", safetensors(one, raw<std::uint16_t>({0x3f80, 0x4000})));
   CHECK(load_tensor(only).type == ElementType::bf16);
   CHECK(to_floats(load_tensor(only)) == std::vector<float>{1, 2});
   CHECK(to_floats(load_tensor(only + ":q")) == std::vector<float>{1, 2});
@@ -237,8 +232,8 @@ TEST_CASE("safetensors: the only tensor, a named one, every type", "[quick][tens
                            R"("c":{"dtype":"F8_E4M3","shape":[2,1],"data_offsets":[8,10]},)"
                            R"("d.k":{"dtype":"F8_E5M2","shape":[2],"data_offsets":[10,12]},)"
                            R"("e":{"dtype":"I64","shape":[0],"data_offsets":[12,12]}})";
-  const std::string data = raw<float>({0.25F}) + raw<std::uint16_t>({0x3c00, 0x4000}) +
-                           raw<std::uint8_t>({0x38, 0xfe, 0x3c, 0x7b});
+  const std::string data =
+      raw<float>({0.25F}) + raw<std::uint16_t>({0x3c00, 0x4000}) + raw<std::uint8_t>({0x38, 0xfe, 0x3c, 0x7b});
   const std::string many = directory.write("many.safetensors", safetensors(json, data));
   CHECK(to_floats(load_tensor(many, "a")) == std::vector<float>{0.25F});
   CHECK(to_floats(load_tensor(many + ":b")) == std::vector<float>{1, 2});
