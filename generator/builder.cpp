@@ -88,9 +88,12 @@ void Builder::settle(Where where) { settles_.push_back({static_cast<std::uint32_
 
 KernelBody Builder::finish() {
   isa::Program program{code_, {}};
+  std::map<std::string, int> used;  // a step that runs twice binds two labels of one name
   for (const LabelInfo& info : labels_) {
     if (info.position < 0) throw Error("label '{}' is never bound", info.name);
-    program.labels[static_cast<std::uint32_t>(info.position)] = info.name;
+    const int times = ++used[info.name];
+    program.labels[static_cast<std::uint32_t>(info.position)] =
+        times == 1 ? info.name : fmt::format("{}_{}", info.name, times);
   }
   for (Inst& inst : program.code)
     if (isa::is_branch(inst))

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <optional>
 
-namespace zyfa {
+namespace zyfa::generator {
 namespace {
 
 using namespace isa;
@@ -84,21 +85,30 @@ class WaitResolver {
 
   Inst s_waitcnt(const WaitRequest& wait) const {
     Inst result{.op = Op::s_waitcnt, .where = wait.where};
+    bool reached = false;
     for (const std::uint32_t producer : wait.producers) {
       const bool vm = counter(inst(producer)) == Counter::vm;
       std::uint8_t& count = vm ? result.mods.vmcnt : result.mods.lgkmcnt;
-      int issued = issued_between(producer, wait);
+      const std::optional<int> between = issued_between(producer, wait);
+      if (!between) continue;
+      reached = true;
+      int issued = *between;
       if (!vm && (is_smem(inst(producer)) || smem_outstanding_[wait.position])) issued = 0;
       // A counter at its limit cannot say how much more there is, so the limit itself is no wait.
       issued = std::min(issued, (vm ? machine_.vmcnt_limit : machine_.lgkmcnt_limit) - 1);
       count = std::min(count, static_cast<std::uint8_t>(issued));
     }
+    if (!reached) {
+      const Inst& producer = inst(wait.producers.front());
+      throw Error("{}: no path leads to the wait from {} ({}), for which it waits", to_string(wait.where),
+                  desc(producer.op).name, to_string(producer.where));
+    }
     return result;
   }
 
-  // The fewest instructions that return behind the producer, issued on a path from it to the wait. Breadth-first by that
-  // number.
-  int issued_between(std::uint32_t producer, const WaitRequest& wait) const {
+  // The fewest instructions that return behind the producer, issued on a path from it to the wait; none if there is
+  // no path. Breadth-first by that number.
+  std::optional<int> issued_between(std::uint32_t producer, const WaitRequest& wait) const {
     constexpr int unreached = std::numeric_limits<int>::max();
     std::vector<int> issued(flow_.size() + 1, unreached);
     std::deque<std::uint32_t> work;
@@ -116,8 +126,7 @@ class WaitResolver {
       const bool counted = counter(inst(position)) == counter(inst(producer)) && !is_smem(inst(position));
       for (const std::uint32_t next : flow_.successors(position)) reach(next, issued[position] + counted, !counted);
     }
-    throw Error("{}: no path leads to the wait from {} ({}), for which it waits", to_string(wait.where),
-                desc(inst(producer).op).name, to_string(inst(producer).where));
+    return std::nullopt;
   }
 
   const Program& program_;
@@ -167,4 +176,4 @@ Program insert_waits(Program program, std::vector<WaitRequest> waits, std::vecto
   return with_insertions(program, nops, unused);
 }
 
-}  // namespace zyfa
+}  // namespace zyfa::generator

@@ -5,7 +5,7 @@
 #include "isa/inst.h"
 #include "isa/machine.h"
 
-namespace zyfa {
+namespace zyfa::generator {
 
 // Before instruction `position` all of `producers` (positions of memory instructions) must have completed.
 struct WaitRequest {
@@ -24,8 +24,9 @@ struct SettleRequest {
 // At one position waits come first, in their order, then s_nop. Labels and branches to a position lead to what was
 // inserted there. Each count is the smallest number of instructions of the counter on any path from a producer to the
 // wait; lgkmcnt(0) where scalar loads are waited for or may be outstanding.
-// Throws Error with the wait's source line if a producer is no memory instruction or cannot reach the wait.
+// A producer from which no path leads to the wait does not count. Throws Error with the wait's source line if that is so of
+// all, or if a producer is no memory instruction.
 isa::Program insert_waits(isa::Program program, std::vector<WaitRequest> waits, std::vector<SettleRequest> settles,
                           const isa::Machine& machine);
 
-}  // namespace zyfa
+}  // namespace zyfa::generator

@@ -114,6 +114,13 @@ int run(const Arguments& args) {
   return 0;
 }
 
+// --NAME and --no-NAME, of which one may be given.
+void add_choice(CLI::App& app, const std::string& name, std::optional<bool>& choice, const char* yes, const char* no) {
+  CLI::Option* on = app.add_flag_callback("--" + name, [&choice] { choice = true; }, yes);
+  CLI::Option* off = app.add_flag_callback("--no-" + name, [&choice] { choice = false; }, no);
+  off->excludes(on);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -124,8 +131,8 @@ int main(int argc, char** argv) {
   app.add_option("--v-head-dim", args.v_head_dim, "elements of a value (default: as --head-dim)");
   app.add_option("--dtype", args.dtype, "format of Q, K and V: fp8 (default; OCP e4m3fn)");
   app.add_option("--softmax", args.softmax, "how probabilities are made: exact (default)");
-  app.add_flag("--causal,!--no-causal", args.causal, "bottom-right causal mask (default) or none");
-  app.add_flag("--lse,!--no-lse", args.lse, "also write the log-sum-exp of each row (default: no)");
+  add_choice(app, "causal", args.causal, "bottom-right causal mask (default)", "no mask");
+  add_choice(app, "lse", args.lse, "also write the log-sum-exp of each row", "no log-sum-exp (default)");
   app.add_option("--cov", args.cov, "code object version: 5 (default) or 6");
   app.add_option("--config", args.config_file, "JSON file with these options (underscores for dashes); options win");
   app.add_option("--out", args.out, "directory for the files, created if need be")->capture_default_str();

@@ -47,6 +47,7 @@ S<1> divide(Builder& k, S<1> head, S<1> heads_per_kv_head, std::string_view name
   k.v_add_f32(a, 0.5f, a);
   k.v_mul_f32(a, a, b);
   k.v_cvt_u32_f32(a, a);
+  k.settle();
   k.v_readfirstlane_b32(quotient, a);
   return quotient;
 }
@@ -60,6 +61,7 @@ Place find_place(Builder& k, const AttentionPlan& plan, const Arguments& args, S
   const S<1> first_query = k.sgpr("first query of the wave");
   const V<1> lane = k.vgpr("lane");
   k.v_lshrrev_b32(lane, 6, work_item);
+  k.settle();
   k.v_readfirstlane_b32(wave, lane);
   k.v_and_b32(lane, 63, work_item);
   const S<1> kv_head = divide(k, head, args.heads_per_kv_head, "key/value head");
@@ -116,6 +118,7 @@ S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place) {
   k.v_mul_f32(t, k_descale, t);
   k.v_mul_f32(t, std::numbers::log2e_v<float>, t);
   k.v_max_f32(t, std::numeric_limits<float>::min(), t);
+  k.settle();
   k.v_readfirstlane_b32(factor, t);
   return factor;
 }
