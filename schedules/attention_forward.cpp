@@ -142,7 +142,7 @@ KernelBody attention_forward_hd128(const AttentionPlan& plan, const isa::Machine
   const S<1> factor = exponent_factor(k, args, place);
   const V<16> q = load_queries(k, plan, args, place);
   const V<8> ones = ones_operand(k, place);
-  const RowState rows = start_rows(k);
+  const RowState rows = start_rows(k, plan.config.lse);
   const V<64> o = k.vgpr<64>("O"), s = k.vgpr<64>("S, then P");
   for (int i = 0; i < 64; ++i) k.v_mov_b32(o[i], 0);
 

@@ -74,8 +74,14 @@ void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, con
   make_resource(k, resource, base, rows_of_wave(k, plan, args, place), row_bytes);
   k.v_lshlrev_b32(address, 2, place.lane);
 
+  // The two lanes of a query have summed up different keys.
+  const V<1> other = k.vgpr("sum of the other half");
+  k.v_mov_b32(value, *rows.unrounded);
+  k.v_mov_b32(other, *rows.unrounded);
   k.settle();
-  k.v_log_f32(value, rows.total[0]);
+  k.v_permlane32_swap_b32(value, other);
+  k.v_add_f32(value, value, other);
+  k.v_log_f32(value, value);
   k.settle();
   k.v_subrev_f32(value, static_cast<float>(plan.lift_log2), value);
   k.v_fma_f32(value, rows.maximum, factor, value);

@@ -14,8 +14,12 @@ constexpr std::uint32_t four_ones_e4m3 = 0x38383838;
 
 }  // namespace
 
-RowState start_rows(Builder& k) {
-  const RowState rows{k.vgpr("row maximum"), k.vgpr<4>("row total")};
+RowState start_rows(Builder& k, bool keep_unrounded) {
+  RowState rows{k.vgpr("row maximum"), k.vgpr<4>("row total"), {}};
+  if (keep_unrounded) {
+    rows.unrounded = k.vgpr("row total before rounding");
+    k.v_mov_b32(*rows.unrounded, 0);
+  }
   k.v_mov_b32(rows.maximum, std::bit_cast<std::uint32_t>(lowest_maximum));
   for (int i = 0; i < 4; ++i) k.v_mov_b32(rows.total[i], 0);
   return rows;
@@ -64,6 +68,7 @@ void raise_maximum(Builder& k, V<64> s, const RowState& rows, V<64> o, S<1> fact
   k.settle();
   for (int i = 0; i < 64; ++i) k.v_mul_f32(o[i], shrink, o[i]);
   for (int i = 0; i < 4; ++i) k.v_mul_f32(rows.total[i], shrink, rows.total[i]);
+  if (rows.unrounded) k.v_mul_f32(*rows.unrounded, shrink, *rows.unrounded);
   k.bind(steady);
 }
 
@@ -76,6 +81,8 @@ V<16> probabilities(Builder& k, V<64> s, const RowState& rows, S<1> factor, int 
     k.v_fma_f32(s[i], s[i], factor, bias);
     k.v_exp_f32(s[i], s[i]);
   }
+  if (rows.unrounded)
+    for (int i = 0; i < 64; ++i) k.v_add_f32(*rows.unrounded, s[i], *rows.unrounded);
   // Register i of the result replaces a score that has been packed by then: i <= 4*i.
   for (int i = 0; i < 16; ++i) {
     k.v_cvt_pk_fp8_f32(s[i], s[4 * i], s[4 * i + 1]);

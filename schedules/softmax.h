@@ -6,20 +6,25 @@
 
 #include "schedules/arguments.h"
 
+#include <optional>
+
 namespace zyfa::schedules {
 
 // What a row's softmax carries from tile to tile.
 struct RowState {
   V<1> maximum;  // largest score so far, in units of the dot product
   V<4> total;    // sum of the rounded, lifted probabilities; all four registers are equal
+  // Sum of the lane's own lifted probabilities before rounding, kept for the log-sum-exp alone: rounding shifts a sum of
+  // equal probabilities by up to 6 %, which O's division cancels and the LSE would show.
+  std::optional<V<1>> unrounded;
 };
-RowState start_rows(Builder& k);
+RowState start_rows(Builder& k, bool keep_unrounded);
 
 // Scores of keys from `row_limit` on become -infinity. `row_limit` counts from the sequence's first key, as does `tile_key`,
 // the tile's first.
 void mask_scores(Builder& k, V<64> s, V<1> row_limit, S<1> tile_key, V<1> lane);
 
-// rows.maximum takes in the tile's scores. Where it rises anywhere in the wave, output and total are brought to the new one:
+// rows.maximum takes in the tile's scores. Where it rises anywhere in the wave, output and sums are brought to the new one:
 // multiplied by 2^(factor * (old - new)).
 void raise_maximum(Builder& k, V<64> s, const RowState& rows, V<64> o, S<1> factor);
 
