@@ -63,8 +63,8 @@ u32 immediate(const isa::Operand& operand) { return sign_extend(operand.value, 1
   const u64 a = source<u64>(wave, inst.args[1]); \
   const u64 exec = wave.exec(); \
   const u64 next = next_exec; \
-  write<u64>(wave, inst.args[0], exec); \
   write<u64>(wave, isa::Operand(isa::exec), next); \
+  write<u64>(wave, inst.args[0], exec); \
   wave.scc = next != 0;)
 // clang-format on
 

@@ -241,12 +241,12 @@ HWY_INLINE float exp2_of(float x) {
   const float shifted = in_range + magic;
   const float f = in_range - (shifted - magic);
   float p = 0.000154531629f;
-  p = p * f + 0.00133908634f;
-  p = p * f + 0.00961808256f;
-  p = p * f + 0.0555035711f;
-  p = p * f + 0.240226508f;
-  p = p * f + 0.693147188f;
-  p = p * f + 1.0f;
+  p = fused_multiply_add(p, f, 0.00133908637f);
+  p = fused_multiply_add(p, f, 0.00961808256f);
+  p = fused_multiply_add(p, f, 0.0555035711f);
+  p = fused_multiply_add(p, f, 0.240226508f);
+  p = fused_multiply_add(p, f, 0.693147188f);
+  p = fused_multiply_add(p, f, 1.0f);
   // The integer n stands in the low bits of `shifted`; for NaN it is rubbish, which NaN survives.
   const auto n = static_cast<std::int32_t>(bits_of(shifted) - bits_of(magic));
   const std::int32_t half = n >> 1;

@@ -1,0 +1,295 @@
+// The oracle's walk over lanes: sources, DPP, modifiers and EXEC, one lane at a time.
+#include "tests/support/oracle.h"
+
+#include <bit>
+#include <cmath>
+
+namespace zyfa::tests {
+namespace {
+
+using emulator::Wave;
+using isa::Inst;
+using isa::Kind;
+using isa::Operand;
+using isa::OperandKind;
+using isa::Type;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+bool bit(u64 word, int i) { return word >> i & 1; }
+
+u32& vector_word(Wave& wave, const Operand& operand, int i, int lane) {
+  return wave.vector[(operand.kind == OperandKind::agpr ? 256U : 0U) + operand.value + static_cast<u32>(i)]
+                    [static_cast<std::size_t>(lane)];
+}
+u32 vector_word(const Wave& wave, const Operand& operand, int i, int lane) {
+  return vector_word(const_cast<Wave&>(wave), operand, i, lane);
+}
+bool is_vector(const Operand& operand) {
+  return operand.kind == OperandKind::vgpr || operand.kind == OperandKind::agpr;
+}
+
+// The lane that lane `to` reads, or -1. Written as the data moves: which lane's value arrives at `to`.
+int dpp_from(u32 control, int to) {
+  const auto in_same_row = [to](int from) { return from >= 0 && from / 16 == to / 16 ? from : -1; };
+  const int n = static_cast<int>(control % 16);
+  if (control <= 0xff) return to / 4 * 4 + static_cast<int>(control >> to % 4 * 2) % 4;
+  if (control >= 0x101 && control <= 0x10f) return in_same_row(to + n);
+  if (control >= 0x111 && control <= 0x11f) return in_same_row(to - n);
+  if (control >= 0x121 && control <= 0x12f) return to / 16 * 16 + (to % 16 + 16 - n) % 16;
+  if (control >= 0x150 && control <= 0x15f) return to / 16 * 16 + n;
+  if (control == 0x130) return to == 63 ? -1 : to + 1;
+  if (control == 0x134) return (to + 1) % 64;
+  if (control == 0x138) return to - 1;
+  if (control == 0x13c) return (to + 63) % 64;
+  if (control == 0x140) return to ^ 15;
+  if (control == 0x141) return to ^ 7;
+  if (control == 0x142) return to < 16 ? -1 : to / 16 * 16 - 1;
+  return to < 32 ? -1 : 31;
+}
+
+u32 with_modifiers(const Wave& wave, const Operand& operand, Type type, u32 x) {
+  const bool denormal = (x & 0x7fffffff) < 0x00800000;
+  if (type == Type::f32 && denormal && !bit(wave.mode.bits, 4)) x &= 0x80000000;
+  if (operand.abs) x &= 0x7fffffff;
+  if (operand.neg) x ^= 0x80000000;
+  return x;
+}
+
+u64 source(const Wave& wave, const Inst& inst, int index, Type type, int lane, bool first_source) {
+  const Operand& operand = inst.args[static_cast<std::size_t>(index)];
+  const bool wide = type == Type::u64 || type == Type::i64;
+  if (!is_vector(operand)) {
+    const u64 value = oracle_scalar(wave, operand, type);
+    return wide ? value : with_modifiers(wave, operand, type, static_cast<u32>(value));
+  }
+  bool zero = false;
+  if (inst.form == isa::Form::dpp && first_source) {
+    const int from = dpp_from(inst.mods.dpp_ctrl, lane);
+    zero = from < 0 || !bit(wave.exec(), from);
+    if (!zero) lane = from;
+  }
+  const u32 low = zero ? 0 : vector_word(wave, operand, 0, lane);
+  if (wide) return low | u64{zero ? 0 : vector_word(wave, operand, 1, lane)} << 32;
+  return with_modifiers(wave, operand, type, low);
+}
+
+bool is_written(const Wave& wave, const Inst& inst, int lane) {
+  if (!bit(wave.exec(), lane)) return false;
+  if (inst.form != isa::Form::dpp) return true;
+  if (!bit(inst.mods.dpp_row_mask, lane / 16) || !bit(inst.mods.dpp_bank_mask, lane % 16 / 4)) return false;
+  const int from = dpp_from(inst.mods.dpp_ctrl, lane);
+  return inst.mods.dpp_bound_ctrl || (from >= 0 && bit(wave.exec(), from));
+}
+
+u32 float_result(const Wave& wave, const Inst& inst, u32 x) {
+  const bool flush = !bit(wave.mode.bits, 5);
+  const auto flushed = [&](u32 y) { return flush && (y & 0x7fffffff) < 0x00800000 ? y & 0x80000000 : y; };
+  x = flushed(x);
+  if (inst.mods.omod && flush && !wave.mode.ieee()) {
+    const float factors[] = {1, 2, 4, 0.5};
+    x = flushed(std::bit_cast<u32>(std::bit_cast<float>(x) * factors[inst.mods.omod]));
+    if (x == 0x80000000) x = 0;
+  }
+  if (!inst.mods.clamp) return x;
+  const auto value = std::bit_cast<float>(x);
+  if (std::isnan(value)) return wave.mode.dx10_clamp() ? 0 : x;
+  return value > 1 ? 0x3f800000 : value > 0 ? x : 0;
+}
+
+// clamp of integers: the exact result, as AMD's pseudo code would give it without wrapping, held in range.
+u64 integer_result(const Inst& inst, const LaneInput& in, u64 r) {
+  if (!inst.mods.clamp) return r;
+  const auto s = [&](int i) {
+    return static_cast<std::int64_t>(static_cast<std::int32_t>(in.s[static_cast<std::size_t>(i)]));
+  };
+  const auto u = [&](int i) { return static_cast<std::int64_t>(in.s[static_cast<std::size_t>(i)]); };
+  const auto s24 = [&](int i) {
+    return static_cast<std::int64_t>(static_cast<std::int32_t>(in.s[static_cast<std::size_t>(i)] << 8)) / 256;
+  };
+  const auto held = [](std::int64_t x, std::int64_t low, std::int64_t high) {
+    return static_cast<u32>(x < low ? low : x > high ? high : x);
+  };
+  constexpr std::int64_t u_max = 0xffffffff, s_min = -0x80000000LL, s_max = 0x7fffffff;
+  const std::string_view name = isa::desc(inst.op).name;
+  if (name == "v_add_u32") return held(u(0) + u(1), 0, u_max);
+  if (name == "v_sub_u32") return held(u(0) - u(1), 0, u_max);
+  if (name == "v_subrev_u32") return held(u(1) - u(0), 0, u_max);
+  if (name == "v_add_i32") return held(s(0) + s(1), s_min, s_max);
+  if (name == "v_sub_i32") return held(s(0) - s(1), s_min, s_max);
+  if (name == "v_mad_u32_u24") return held(u(0) % 0x1000000 * (u(1) % 0x1000000) + u(2), 0, u_max);
+  if (name == "v_mad_i32_i24") return held(s24(0) * s24(1) + s(2), s_min, s_max);
+  const Kind kind = isa::desc(inst.op).kind;
+  const bool carries = kind == Kind::CARRY_OUT || kind == Kind::CARRY_IN;
+  if (carries && bit(r, 32)) return (name.find("add") != name.npos ? u_max : 0) | (u64{1} << 32);
+  return r;
+}
+
+struct Shape {
+  int first_source = 1;
+  int mask_written = -1;  // argument index
+  int mask_read = -1;
+};
+Shape shape(Kind kind) {
+  switch (kind) {
+    case Kind::VOPC:
+      return {1, 0, -1};
+    case Kind::CARRY_OUT:
+      return {2, 1, -1};
+    case Kind::CARRY_IN:
+      return {2, 1, 4};
+    case Kind::SELECT:
+      return {1, -1, 3};
+    default:
+      return {};
+  }
+}
+
+LaneInput lane_input(const Wave& before, const Inst& inst, const isa::Desc& d, const Shape& s, int lane) {
+  LaneInput in;
+  in.lane = lane;
+  in.bit =
+      s.mask_read >= 0
+          ? bit(before.scalar64(static_cast<int>(inst.args[static_cast<std::size_t>(s.mask_read)].value)),
+                lane)
+          : bit(before.mode.bits, 23);
+  for (int i = 0; i < 3; ++i) {
+    const int index = s.first_source + i;
+    const isa::Arg a = d.args[static_cast<std::size_t>(index)];
+    if (a.role == isa::Role::none || index == s.mask_read) break;
+    in.s[static_cast<std::size_t>(i)] = source(before, inst, index, a.type, lane, i == 0);
+  }
+  if (is_vector(inst.args[0])) {
+    in.d = vector_word(before, inst.args[0], 0, lane);
+    if (d.args[0].type == Type::f32) in.d = with_modifiers(before, Operand{}, Type::f32, in.d);
+  }
+  return in;
+}
+
+void run_lanes(Wave& wave, const Inst& inst, const isa::Desc& d, const LaneOracle& oracle) {
+  const Wave before = wave;
+  const Shape s = shape(d.kind);
+  u64 mask = 0;
+  for (int lane = 0; lane < 64; ++lane) {
+    if (!is_written(before, inst, lane)) continue;
+    const LaneInput in = lane_input(before, inst, d, s, lane);
+    u64 r = integer_result(inst, in, oracle(in));
+    if (s.mask_written >= 0) mask |= (d.kind == Kind::VOPC ? r & 1 : r >> 32 & 1) << lane;
+    if (d.kind == Kind::VOPC) continue;
+    const u32 old = vector_word(before, inst.args[0], 0, lane);
+    if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3)
+      r = bit(inst.mods.op_sel, 3) ? old % 65536 + 65536 * r : (old >> 16 << 16) + r;
+    if (d.args[0].type == Type::f32) r = float_result(before, inst, static_cast<u32>(r));
+    vector_word(wave, inst.args[0], 0, lane) = static_cast<u32>(r);
+    if (d.args[0].type == Type::u64) vector_word(wave, inst.args[0], 1, lane) = static_cast<u32>(r >> 32);
+  }
+  if (s.mask_written >= 0)
+    wave.set_scalar64(static_cast<int>(inst.args[static_cast<std::size_t>(s.mask_written)].value), mask);
+}
+
+void run_packed(Wave& wave, const Inst& inst, const isa::Desc& d, const LaneOracle& oracle) {
+  const Wave before = wave;
+  const bool moves = d.kind == Kind::PK_MOVE;
+  const int sources = d.kind == Kind::PK_F32_3 ? 3 : 2;
+  const auto half_of = [&](int i, int half, int lane) -> u32 {
+    Operand operand = inst.args[static_cast<std::size_t>(i + 1)];
+    const u32 defaults = (1U << sources) - 1;
+    const u32 high = inst.mods.op_sel_hi == isa::Modifiers::row_default ? defaults : inst.mods.op_sel_hi;
+    const u32 chosen = moves || half == 0 ? inst.mods.op_sel : high;
+    if (!moves) operand.neg = bit(half == 0 ? inst.mods.neg_lo : inst.mods.neg_hi, i);
+    const int word = bit(chosen, i);
+    u32 value = operand.value;
+    if (is_vector(operand)) value = vector_word(before, operand, word, lane);
+    if (operand.kind == OperandKind::sgpr) value = before.scalar[operand.value + static_cast<u32>(word)];
+    return moves ? value : with_modifiers(before, operand, Type::f32, value);
+  };
+  for (int lane = 0; lane < 64; ++lane) {
+    if (!bit(before.exec(), lane)) continue;
+    for (int half = 0; half < 2; ++half) {
+      LaneInput in;
+      for (int i = 0; i < sources; ++i)
+        in.s[static_cast<std::size_t>(i)] = half_of(moves ? half : i, half, lane);
+      const auto r = static_cast<u32>(oracle(in));
+      vector_word(wave, inst.args[0], half, lane) = moves ? r : float_result(before, inst, r);
+    }
+  }
+}
+
+bool run_exchange(Wave& wave, const Inst& inst, const isa::Desc& d) {
+  const Wave before = wave;
+  const auto select = [&](int i) {
+    return static_cast<int>(oracle_scalar(before, inst.args[static_cast<std::size_t>(i)], Type::u32) % 64);
+  };
+  int first = 0;
+  switch (d.kind) {
+    case Kind::VNOP:
+      return true;
+    case Kind::READ_LANE:
+      wave.scalar[inst.args[0].value] = vector_word(before, inst.args[1], 0, select(2));
+      return true;
+    case Kind::READ_FIRST_LANE:
+      while (first < 63 && !bit(before.exec(), first)) ++first;
+      if (before.exec() == 0) first = 0;
+      wave.scalar[inst.args[0].value] = vector_word(before, inst.args[1], 0, first);
+      return true;
+    case Kind::WRITE_LANE:
+      vector_word(wave, inst.args[0], 0, select(2)) =
+          static_cast<u32>(oracle_scalar(before, inst.args[1], Type::u32));
+      return true;
+    case Kind::SWAP_LANES: {
+      const int row = d.name == "v_permlane16_swap_b32" ? 16 : 32;
+      for (int pass = 0; pass < 32 / row; ++pass)
+        for (int lane = 0; lane < row; ++lane) {
+          const int low = pass * 32 + lane;
+          std::swap(vector_word(wave, inst.args[1], 0, low), vector_word(wave, inst.args[0], 0, low + row));
+        }
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool run_oracle(Wave& wave, const Inst& inst) {
+  const isa::Desc& d = isa::desc(inst.op);
+  if (run_scalar_oracle(wave, inst) || run_exchange(wave, inst, d)) return true;
+  const LaneOracle* oracle = find_lane_oracle(d.name);
+  if (!oracle) return false;
+  if (d.kind >= Kind::PK_F32_2 && d.kind <= Kind::PK_MOVE)
+    run_packed(wave, inst, d, *oracle);
+  else
+    run_lanes(wave, inst, d, *oracle);
+  return true;
+}
+
+std::string difference(const Wave& expected, const Wave& actual, const Inst& inst) {
+  const bool is_float = isa::desc(inst.op).args[0].type == Type::f32;
+  const int tolerance = tolerance_ulps(inst.op);
+  const auto close = [&](std::size_t reg, u32 x, u32 y) {
+    if (x == y) return true;
+    const Operand& d = inst.args[0];
+    const std::size_t first = d.value + (d.kind == OperandKind::agpr ? 256U : 0U);
+    if (!is_float || reg < first || reg >= first + d.count) return false;
+    if ((x & 0x7fffffff) > 0x7f800000 && (y & 0x7fffffff) > 0x7f800000) return true;
+    if (tolerance == 0) return false;
+    const u32 least_normal = 0x00800000;
+    const bool flushes = !bit(expected.mode.bits, 5);
+    if (flushes && ((x == 0 && y == least_normal) || (y == 0 && x == least_normal))) return true;
+    return x >> 31 == y >> 31 &&
+           std::abs(static_cast<int>(x & 0x7fffffff) - static_cast<int>(y & 0x7fffffff)) <= tolerance;
+  };
+  for (std::size_t r = 0; r < expected.vector.size(); ++r)
+    for (std::size_t lane = 0; lane < 64; ++lane)
+      if (!close(r, expected.vector[r][lane], actual.vector[r][lane]))
+        return fmt::format("{}{} lane {}: expected {:#010x}, got {:#010x}", r < 256 ? 'v' : 'a', r % 256,
+                           lane, expected.vector[r][lane], actual.vector[r][lane]);
+  for (std::size_t i = 0; i < expected.scalar.size(); ++i)
+    if (expected.scalar[i] != actual.scalar[i])
+      return fmt::format("s{}: expected {:#010x}, got {:#010x}", i, expected.scalar[i], actual.scalar[i]);
+  if (expected.scc != actual.scc) return fmt::format("scc: expected {}, got {}", expected.scc, actual.scc);
+  return expected.mode.bits == actual.mode.bits && expected.pc == actual.pc ? "" : "mode or pc changed";
+}
+
+}  // namespace zyfa::tests
