@@ -37,6 +37,7 @@ class GlobalMemory {
   };
   const Region* region_of(std::uint64_t address, std::size_t size) const;
   void insert(Region region);
+  std::uint64_t free_address(std::size_t size);
 
   std::vector<Region> regions_;  // sorted by address
   std::uint64_t next_address_ = 0x7f0000000000;

@@ -1,0 +1,45 @@
+// The LDS of one workgroup: bytes, and which of them are about to change under everyone's feet because an
+// LDS-DMA is in flight. Checks are made once for all lanes of an access; data then moves without further
+// checks.
+#pragma once
+
+#include "isa/emulator/fault.h"
+#include "isa/emulator/wave.h"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace zyfa::emulator {
+
+class Lds {
+ public:
+  // Starts over with this many bytes of all-ones bits and nothing in flight.
+  void reset(std::size_t bytes);
+
+  std::byte* data() { return bytes_.data(); }
+  std::size_t size() const { return bytes_.size(); }
+
+  // Alignment, bounds and transfers in flight, for a read or write of `bytes` per lane at the lanes'
+  // addresses. Lanes that are not in exec must carry the address of one that is.
+  std::optional<Fault> check(const Lanes& address, std::uint32_t bytes, std::uint64_t exec) const;
+
+  // An LDS-DMA is issued: its bytes are taboo until the wave's wait finishes it. Transfers of one wave finish
+  // in the order in which they began (gfx950.md 4: VMEM returns in order).
+  std::optional<Fault> begin(const LdsDma& dma);
+  void finish_oldest(std::uint32_t wave);
+  void drop(std::uint32_t wave);
+
+ private:
+  const LdsDma* pending(std::uint32_t address, std::uint32_t bytes) const;
+
+  std::vector<std::byte> bytes_;
+  std::vector<LdsDma> in_flight_;  // in order of issue
+};
+
+// ds_read_b64_tr_b8 and _b16: `rows` holds the 8 bytes that each lane addressed, and receives what each lane
+// gets.
+void transpose_b8(std::array<std::uint64_t, lanes>& rows);
+void transpose_b16(std::array<std::uint64_t, lanes>& rows);
+
+}  // namespace zyfa::emulator

@@ -1,0 +1,281 @@
+#include "isa/emulator/workgroup.h"
+
+#include "isa/emulator/execute_memory.h"
+#include "isa/isa.h"
+#include "isa/text.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zyfa::emulator {
+namespace {
+
+// Instructions until the next wave's turn, for waves that do not reach a barrier: long enough to keep a
+// wave's registers in the host's cache, short enough for waves that spin on what another one writes.
+constexpr std::uint64_t quantum = 4096;
+
+const char* name(TrapKind kind) {
+  switch (kind) {
+    case TrapKind::memory_out_of_bounds:
+      return "memory out of bounds";
+    case TrapKind::lds_out_of_bounds:
+      return "LDS out of bounds";
+    case TrapKind::misaligned:
+      return "misaligned access";
+    case TrapKind::lds_in_flight:
+      return "LDS in flight";
+    case TrapKind::bad_branch:
+      return "bad branch";
+    case TrapKind::ran_off_end:
+      return "ran off the end";
+    case TrapKind::too_many_instructions:
+      return "too many instructions";
+    case TrapKind::bad_exec:
+      return "bad exec";
+  }
+  return "trap";
+}
+
+StepKind kind_of(const isa::Inst& inst) {
+  const isa::Desc& d = isa::desc(inst.op);
+  if (is_memory_row(inst.op)) return StepKind::memory;
+  if (isa::is_branch(inst)) return StepKind::branch;
+  if (d.kind == isa::Kind::WAITCNT) return StepKind::wait;
+  if (d.effect == isa::Effect::barrier) return StepKind::barrier;
+  if (d.effect == isa::Effect::end) return StepKind::end;
+  if (d.kind == isa::Kind::SOPP || d.kind == isa::Kind::SOPP_COUNT) return StepKind::nothing;
+  return isa::is_mfma(inst) ? StepKind::matrix : StepKind::alu;
+}
+
+Step decode(const isa::Inst& inst, const isa::Program& program, std::size_t index) {
+  std::string problem = isa::validate(inst);
+  // gfx950 widens LDS-DMA to 3 and 4 dwords, 2 does not exist (gfx950.md 4).
+  if (problem.empty() && isa::is_lds_dma(inst) && isa::desc(inst.op).memory_bytes == 8)
+    problem = "LDS-DMA moves 1, 3 or 4 dwords per lane";
+  Step step{.kind = kind_of(inst), .inst = &inst};
+  if (step.kind == StepKind::alu || step.kind == StepKind::matrix) {
+    step.execute = find_execute(inst.op);
+    if (problem.empty() && !step.execute) problem = "the emulator has no execution for it";
+  }
+  if (step.kind == StepKind::branch) {
+    step.target = inst.args[0].value;
+    step.target_is_good = inst.args[0].kind == isa::OperandKind::label && step.target < program.code.size();
+  }
+  if (!problem.empty())
+    throw Error("cannot execute instruction {} `{}` ({}): {}", index, isa::print(inst, program),
+                to_string(inst.where), problem);
+  return step;
+}
+
+}  // namespace
+
+std::vector<Step> decode(const isa::Program& program) {
+  std::vector<Step> steps;
+  steps.reserve(program.code.size() + 1);
+  for (const isa::Inst& inst : program.code) steps.push_back(decode(inst, program, steps.size()));
+  steps.emplace_back();
+  return steps;
+}
+
+Workgroup::Workgroup(const isa::Program& program, std::span<const Step> steps, const Launch& launch,
+                     const GlobalMemory& memory, std::uint64_t max_instructions)
+    : program_(program),
+      steps_(steps),
+      launch_(launch),
+      memory_(memory),
+      max_instructions_(max_instructions) {
+  const auto& size = launch.workgroup_size;
+  waves_.resize((std::size_t{size[0]} * size[1] * size[2] + lanes - 1) / lanes);
+}
+
+// LLVM AMDGPUUsage, "Initial Kernel Execution State". What it leaves undefined is all ones: NaN as a number,
+// out of every bound as an address.
+void Workgroup::start_wave(WaveRun& run, std::uint32_t id) {
+  run.arrivals.clear();
+  run.state = State::ready;
+  run.instructions = run.matrix_instructions = 0;
+  Wave& wave = run.wave;
+  std::memset(wave.vector.data(), 0xff, sizeof wave.vector);
+  wave.scalar.fill(~0u);
+  wave.scc = false;
+  wave.mode.bits = launch_.mode;
+  wave.pc = launch_.entry;
+  wave.id = id;
+
+  int next = 0;
+  const auto pass = [&](bool wanted, std::uint64_t value) {
+    if (!wanted) return;
+    wave.set_scalar64(next, value);
+    next += 2;
+  };
+  pass(launch_.pass_dispatch_ptr, 0);
+  pass(launch_.pass_queue_ptr, 0);
+  pass(launch_.pass_kernarg_ptr, launch_.kernarg_address);
+  pass(launch_.pass_dispatch_id, 0);
+  std::size_t scalar = launch_.user_sgprs;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (launch_.pass_workgroup_id[axis]) wave.scalar[scalar++] = id_[axis];
+
+  const auto& size = launch_.workgroup_size;
+  const std::uint32_t first = id * lanes;
+  const std::uint32_t active = std::min<std::uint32_t>(lanes, size[0] * size[1] * size[2] - first);
+  wave.set_scalar64(isa::exec.first, active == lanes ? ~0ull : (1ull << active) - 1);
+  // gfx90a and later pack the three ids into v0, 10 bits each.
+  for (std::uint32_t lane = 0; lane < active; ++lane) {
+    const std::uint32_t item = first + lane;
+    const std::uint32_t x = item % size[0], y = item / size[0] % size[1], z = item / size[0] / size[1];
+    wave.vector[0][lane] = x | y << 10 | z << 20;
+  }
+}
+
+void Workgroup::start(std::uint64_t number) {
+  const auto& grid = launch_.grid;
+  id_ = {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
+         static_cast<std::uint32_t>(number / grid[0] / grid[1])};
+  lds_.reset(launch_.lds_bytes);
+  for (std::size_t i = 0; i < waves_.size(); ++i) start_wave(waves_[i], static_cast<std::uint32_t>(i));
+}
+
+std::optional<Trap> Workgroup::run(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap) {
+  start(number);
+  for (bool alive = true; alive;) {
+    alive = false;
+    for (WaveRun& run : waves_) {
+      if (run.state != State::ready) continue;
+      if (first_trap.load(std::memory_order_relaxed) < number) return std::nullopt;
+      if (auto trap = advance(run)) return trap;
+      alive = true;
+    }
+    release_barrier();
+    for (const WaveRun& run : waves_) alive = alive || run.state == State::ready;
+  }
+  return std::nullopt;
+}
+
+// A wave that has ended no longer counts (CDNA4 ISA, S_BARRIER).
+void Workgroup::release_barrier() {
+  const bool all_arrived = std::none_of(waves_.begin(), waves_.end(),
+                                        [](const WaveRun& run) { return run.state == State::ready; });
+  if (!all_arrived) return;
+  for (WaveRun& run : waves_)
+    if (run.state == State::at_barrier) run.state = State::ready;
+}
+
+void Workgroup::wait(const isa::Inst& inst, WaveRun& run) {
+  // expcnt needs nothing: stores take their data at issue.
+  if (inst.mods.vmcnt != isa::Modifiers::not_waited)
+    run.arrivals.wait_vector_memory(inst.mods.vmcnt, run.wave, lds_);
+  if (inst.mods.lgkmcnt != isa::Modifiers::not_waited)
+    run.arrivals.wait_lgkm(inst.mods.lgkmcnt, run.wave, lds_);
+}
+
+// One turn: until the barrier, the end or the quantum.
+std::optional<Trap> Workgroup::advance(WaveRun& run) {
+  Wave& wave = run.wave;
+  const Surroundings around{memory_, lds_, run.arrivals};
+  const std::uint64_t turn = std::min(quantum, max_instructions_ - run.instructions);
+  std::uint64_t left = turn;
+  for (; left > 0; --left) {
+    const std::uint32_t index = wave.pc;
+    const Step& step = steps_[index];
+    wave.pc = index + 1;
+    switch (step.kind) {
+      case StepKind::matrix:
+        ++run.matrix_instructions;
+        [[fallthrough]];
+      case StepKind::alu:
+        step.execute(wave, *step.inst);
+        continue;
+      case StepKind::memory:
+        if (auto fault = execute_memory(*step.inst, index, wave, around))
+          return trap(std::move(*fault), wave, index);
+        continue;
+      case StepKind::branch:
+        if (!branch_taken(step.inst->op, wave)) continue;
+        if (!step.target_is_good)
+          return trap({TrapKind::bad_branch, -1,
+                       fmt::format("the program has {} instructions, the target is not one of them",
+                                   program_.code.size())},
+                      wave, index);
+        wave.pc = step.target;
+        continue;
+      case StepKind::wait:
+        wait(*step.inst, run);
+        continue;
+      case StepKind::nothing:
+        continue;
+      case StepKind::barrier:
+        run.state = State::at_barrier;
+        break;
+      case StepKind::end:
+        run.state = State::ended;
+        run.arrivals.clear();
+        lds_.drop(wave.id);
+        break;
+      case StepKind::off_program:
+        return trap({TrapKind::ran_off_end, -1, "there is no s_endpgm on this path"}, wave, index);
+    }
+    --left;
+    break;
+  }
+  run.instructions += turn - left;
+  if (run.state == State::ready && run.instructions >= max_instructions_)
+    return trap({TrapKind::too_many_instructions, -1,
+                 fmt::format("stopped after {} instructions{}", run.instructions, loop_around(wave.pc))},
+                wave, wave.pc);
+  return std::nullopt;
+}
+
+// The innermost backward branch that jumps over the instruction, for reports of endless loops.
+std::string Workgroup::loop_around(std::uint32_t instruction) const {
+  std::size_t best = steps_.size();
+  for (std::size_t i = instruction; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    if (step.kind != StepKind::branch || !step.target_is_good || step.target > instruction) continue;
+    if (best == steps_.size() || i - step.target < best - steps_[best].target) best = i;
+  }
+  if (best == steps_.size()) return {};
+  return fmt::format(", in the loop of instructions {}..{} that `{}` ({}) closes", steps_[best].target, best,
+                     isa::print(*steps_[best].inst, program_), to_string(steps_[best].inst->where));
+}
+
+Trap Workgroup::trap(Fault fault, const Wave& wave, std::uint32_t instruction) const {
+  // Behind the last instruction, that one is what the reader looks for.
+  const std::size_t shown =
+      std::min<std::size_t>(instruction, program_.code.empty() ? 0 : program_.code.size() - 1);
+  const auto named = [this](std::size_t index) {
+    if (index >= program_.code.size()) return std::string("of an empty program");
+    const isa::Inst& inst = program_.code[index];
+    return fmt::format("{} `{}` ({})", index, isa::print(inst, program_), to_string(inst.where));
+  };
+  Trap trap{.kind = fault.kind,
+            .message = {},
+            .instruction = static_cast<std::uint32_t>(shown),
+            .where = program_.code.empty() ? SourceLine{} : program_.code[shown].where,
+            .workgroup = id_,
+            .wave = wave.id,
+            .lane = fault.lane};
+  trap.message = fmt::format("{} at instruction {}, workgroup ({}, {}, {}), wave {}", name(fault.kind),
+                             named(shown), id_[0], id_[1], id_[2], wave.id);
+  if (fault.lane >= 0) trap.message += fmt::format(", lane {}", fault.lane);
+  trap.message += ": " + fault.detail;
+  if (fault.in_flight)
+    trap.message += fmt::format(
+        ", which LDS-DMA in flight will write: instruction {} of wave {}, which has not waited for it",
+        named(fault.in_flight->instruction), fault.in_flight->wave);
+  return trap;
+}
+
+std::uint64_t Workgroup::instructions() const {
+  std::uint64_t sum = 0;
+  for (const WaveRun& run : waves_) sum += run.instructions;
+  return sum;
+}
+
+std::uint64_t Workgroup::matrix_instructions() const {
+  std::uint64_t sum = 0;
+  for (const WaveRun& run : waves_) sum += run.matrix_instructions;
+  return sum;
+}
+
+}  // namespace zyfa::emulator

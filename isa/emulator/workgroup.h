@@ -1,0 +1,83 @@
+// One workgroup at a time on one host thread: its waves take turns, its LDS, its barrier. What a program does
+// wrong comes back as a Trap.
+#pragma once
+
+#include "isa/emulator/arrivals.h"
+#include "isa/emulator/emulator.h"
+#include "isa/emulator/execute.h"
+#include "isa/emulator/fault.h"
+#include "isa/emulator/lds.h"
+
+#include <atomic>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace zyfa::emulator {
+
+enum class StepKind : std::uint8_t {
+  alu,
+  matrix,
+  memory,
+  branch,
+  wait,
+  barrier,
+  end,
+  nothing,      // s_nop, s_setprio, s_sleep: no effect on values
+  off_program,  // stands behind the last instruction
+};
+
+// An instruction with everything decided that does not depend on the wave's state.
+struct Step {
+  StepKind kind = StepKind::off_program;
+  bool target_is_good = false;  // branches
+  std::uint32_t target = 0;
+  Execute execute = nullptr;
+  const isa::Inst* inst = nullptr;
+};
+
+// One step per instruction and one behind the last. Throws Error that names an instruction whose operands
+// cannot be encoded. The program must outlive the steps.
+std::vector<Step> decode(const isa::Program& program);
+
+class Workgroup {
+ public:
+  // Everything must outlive the workgroup.
+  Workgroup(const isa::Program& program, std::span<const Step> steps, const Launch& launch,
+            const GlobalMemory& memory, std::uint64_t max_instructions);
+
+  // Runs the workgroup with this number in grid order (x fastest) from its initial state. Gives up without a
+  // result as soon as `first_trap` holds a smaller number: what this one does no longer matters.
+  std::optional<Trap> run(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
+
+  std::uint64_t instructions() const;  // of the last run
+  std::uint64_t matrix_instructions() const;
+
+ private:
+  enum class State : std::uint8_t { ready, at_barrier, ended };
+  struct WaveRun {
+    Wave wave;
+    Arrivals arrivals;
+    State state;
+    std::uint64_t instructions, matrix_instructions;
+  };
+
+  void start(std::uint64_t number);
+  void start_wave(WaveRun& run, std::uint32_t id);
+  std::optional<Trap> advance(WaveRun& run);
+  void release_barrier();
+  void wait(const isa::Inst& inst, WaveRun& run);
+  Trap trap(Fault fault, const Wave& wave, std::uint32_t instruction) const;
+  std::string loop_around(std::uint32_t instruction) const;
+
+  const isa::Program& program_;
+  std::span<const Step> steps_;
+  const Launch& launch_;
+  const GlobalMemory& memory_;
+  std::uint64_t max_instructions_;
+  std::array<std::uint32_t, 3> id_{};
+  Lds lds_;
+  std::vector<WaveRun> waves_;
+};
+
+}  // namespace zyfa::emulator
