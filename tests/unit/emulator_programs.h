@@ -1,5 +1,5 @@
-// Hand-built programs for the emulator's tests: a shorthand for instruction values, and a machine with an input and an
-// output region that a program's registers can be dumped to.
+// Hand-built programs for the emulator's tests: a shorthand for instruction values, and a machine with an
+// input and an output region that a program's registers can be dumped to.
 #pragma once
 
 #include "isa/emulator/emulator.h"
@@ -26,10 +26,15 @@ using isa::V;
 inline Operand number(std::uint32_t n) { return {OperandKind::integer, n}; }
 inline Operand literal(std::uint32_t bits) { return {OperandKind::literal, bits}; }
 inline Operand label(std::uint32_t target) { return {OperandKind::label, target}; }
-inline Operand vgpr(int first, int count = 1) { return {OperandKind::vgpr, static_cast<std::uint32_t>(first), count}; }
-inline Operand sgpr(int first, int count = 1) { return {OperandKind::sgpr, static_cast<std::uint32_t>(first), count}; }
+inline Operand vgpr(int first, int count = 1) {
+  return {OperandKind::vgpr, static_cast<std::uint32_t>(first), count};
+}
+inline Operand sgpr(int first, int count = 1) {
+  return {OperandKind::sgpr, static_cast<std::uint32_t>(first), count};
+}
 
-// Appends instructions; line numbers of the made-up file "kernel" are instruction numbers, so reports can be checked.
+// Appends instructions; line numbers of the made-up file "kernel" are instruction numbers, so reports can be
+// checked.
 struct Code {
   Program program;
 
@@ -49,7 +54,9 @@ struct Code {
   void m0(std::uint32_t value) { s_mov(isa::m0.first, value); }
   void exec(std::uint64_t mask) { s_mov64(isa::exec.first, mask); }
   void v_mov(int v, std::uint32_t value) { e32(Op::v_mov_b32, {vgpr(v), Operand::constant(value)}); }
-  void v_shift(int to, std::uint32_t bits, int from) { e32(Op::v_lshlrev_b32, {vgpr(to), number(bits), vgpr(from)}); }
+  void v_shift(int to, std::uint32_t bits, int from) {
+    e32(Op::v_lshlrev_b32, {vgpr(to), number(bits), vgpr(from)});
+  }
   void v_add(int to, std::uint32_t constant, int from) {
     e32(Op::v_add_u32, {vgpr(to), Operand::constant(constant), vgpr(from)});
   }
@@ -124,8 +131,8 @@ struct Machine {
   std::uint32_t dumped(int index, int lane) const { return out[static_cast<std::size_t>(index * 64 + lane)]; }
 };
 
-// Stores the registers v[first + i] of a workgroup of one wave to out[i * 64 + lane] and ends. Uses v255, s100 and s101;
-// registers of lanes that the program switched off are stored too.
+// Stores the registers v[first + i] of a workgroup of one wave to out[i * 64 + lane] and ends. Uses v255,
+// s100 and s101; registers of lanes that the program switched off are stored too.
 inline void dump(Code& code, int first, int count) {
   code.exec(~std::uint64_t{0});
   code.s_mov64(100, Machine::out_address);
