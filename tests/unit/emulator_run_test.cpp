@@ -123,12 +123,8 @@ TEST_CASE("eight waves meet at barriers that stand at different places", "[quick
   bool right = true;
   for (std::uint32_t i = 0; i < 256; ++i) right &= machine.out[i] == 7000 + i;
   CHECK(right);
-  // The same without the first barrier of waves 0..3: they are still counting when the others read.
-  for (auto& inst : code.program.code)
-    if (inst.op == Op::s_barrier && &inst > &code.program.code[branch] + 10) {
-      inst = {.op = Op::s_nop, .args = {number(0)}};
-      break;
-    }
+  // The same without the first barrier of waves 4..7: some of the others are still counting when they read.
+  code.program.code[branch + 1] = {.op = Op::s_nop, .args = {number(0)}};
   machine.run(code);
   right = true;
   for (std::uint32_t i = 0; i < 256; ++i) right &= machine.out[i] == 7000 + i;
@@ -182,7 +178,7 @@ TEST_CASE("endless loops are stopped and named", "[quick]") {
 }
 
 TEST_CASE("bad branches trap when taken", "[quick]") {
-  for (const Operand target : {label(3), label(1000), number(static_cast<std::uint32_t>(-5))}) {
+  for (const Operand target : {label(3), label(1000), number(5)}) {
     Machine machine;
     Code code;
     code.add(Op::s_cmp_eq_u32, {number(1), number(1)});
