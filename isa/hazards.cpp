@@ -17,6 +17,7 @@ bool is_lds(const Inst& i) { return desc(i.op).cls == Class::LdsRead || desc(i.o
 bool is_salu(const Inst& i) { return desc(i.op).cls == Class::Salu; }
 bool is_smem(const Inst& i) { return desc(i.op).cls == Class::Smem; }
 bool is_trans(const Inst& i) { return desc(i.op).cls == Class::Trans; }
+// May keep the old value of lanes, so the destination counts as read (LLVM's operand `old`).
 bool is_dpp(const Inst& i) { return i.form == Form::dpp; }
 bool is_swap(const Inst& i) { return desc(i.op).kind == Kind::SWAP_LANES; }
 bool is_any(const Inst&) { return true; }
@@ -31,16 +32,21 @@ bool reads_lane(const Inst& i) {
 }
 bool accesses_lane(const Inst& i) { return reads_lane(i) || desc(i.op).kind == Kind::WRITE_LANE; }
 
-// Results that must be moved into place within the destination register: op_sel's destination bit, and SDWA, whose
-// destination select we do not model and therefore distrust.
-bool writes_part(const Inst& i) { return is_valu(i) && (i.form == Form::sdwa || (i.mods.op_sel & 8) != 0); }
-
-// More than 64 bits of data. A buffer store with a scalar offset register takes a cycle longer and is safe.
-bool is_wide_store(const Inst& i) {
-  const Desc& d = desc(i.op);
-  if (d.cls != Class::VmemStore || d.memory_bytes <= 8) return false;
-  return d.kind != Kind::BUFFER_STORE || i.args[3].kind != OperandKind::sgpr;
+// Results that must be moved into place within the destination register: conversions to FP8 and their like whichever half
+// they write, op_sel's destination bit elsewhere, and SDWA, whose destination select we do not model and so distrust.
+bool writes_part(const Inst& i) {
+  const Kind k = desc(i.op).kind;
+  if (k == Kind::HALF2 || k == Kind::HALF3 || i.form == Form::sdwa) return true;
+  return is_valu(i) && desc(i.op).cls != Class::ValuPacked && (i.mods.op_sel & 8) != 0;
 }
+bool is_packed_by_halves(const Inst& i) { return desc(i.op).cls == Class::ValuPacked && (op_sel_hi(i) & 1) != 0; }
+
+// More than 64 bits of data. A scalar offset register costs a buffer store a cycle in which its data is safe.
+bool is_wide_store(const Inst& i) { return desc(i.op).cls == Class::VmemStore && desc(i.op).memory_bytes > 8; }
+bool has_scalar_offset(const Inst& i) {
+  return desc(i.op).kind == Kind::BUFFER_STORE && i.args[3].kind == OperandKind::sgpr;
+}
+bool is_wide_store_without_offset(const Inst& i) { return is_wide_store(i) && !has_scalar_offset(i); }
 
 // ---- Which of their operands -----------------------------------------------------------------------------------------
 
@@ -106,9 +112,10 @@ constexpr Rule rules[] = {
   {"EXEC written by VALU before a matrix instruction", is_valu, exec_write, is_mfma, exec_read,           overlap, &M::valu_exec_to_matrix},
   {"transcendental result read by another VALU", is_trans, vgpr_write, is_valu_like_not_trans, vgpr_read, overlap, &M::trans_write_to_valu_read},
   {"partly written register used by VALU",       writes_part, vgpr_write, is_valu_like, vgpr_access,      overlap, &M::partial_write_to_valu},
+  {"packed result used by VALU",                 is_packed_by_halves, vgpr_write, is_valu_like, vgpr_access, overlap, &M::packed_write_to_valu},
   {"VALU result swapped between lanes",          is_valu, vgpr_write,  is_swap, vgpr_read,                overlap, &M::valu_write_to_swap},
   {"EXEC written by VALU before a lane swap",    is_valu, exec_write,  is_swap, exec_read,                overlap, &M::valu_exec_to_swap},
-  {"vector register read through DPP",           is_any, vgpr_write,   is_dpp, vgpr_read,                 overlap, &M::vgpr_write_to_dpp_read},
+  {"vector register used by a DPP instruction",  is_any, vgpr_write,   is_dpp, vgpr_access,               overlap, &M::vgpr_write_to_dpp_read},
   {"EXEC written by VALU before DPP",            is_valu, exec_write,  is_dpp, exec_read,                 overlap, &M::valu_exec_to_dpp},
   {"scalar register of VALU read by VMEM",       is_valu, sgpr_write,  is_vmem, sgpr_read,                overlap, &M::valu_sgpr_to_vmem},
   {"scalar register of VALU read by VALU",       is_valu, sgpr_write,  is_valu_like, named_sgpr_read,     overlap, &M::valu_sgpr_to_valu},
@@ -116,7 +123,8 @@ constexpr Rule rules[] = {
   {"VALU result read from one lane",             is_valu, vgpr_write,  reads_lane, vgpr_read,             overlap, &M::valu_vgpr_to_read_lane},
   {"EXEC written by VALU before a lane access",  is_valu, exec_write,  accesses_lane, exec_read,          overlap, &M::valu_exec_to_lane_access},
   {"M0 written before LDS-DMA",                  is_salu, m0_write,    is_lds_dma, m0_read,               overlap, &M::salu_m0_to_lds_dma},
-  {"data of a wide store overwritten by VALU",   is_wide_store, store_data, is_valu_like, vgpr_write,     overlap, &M::store_data_to_valu_write},
+  {"data of a wide store overwritten by VALU",   is_wide_store_without_offset, store_data, is_valu_like, vgpr_write, overlap, &M::store_data_to_valu_write},
+  {"data of a wide store with scalar offset overwritten by VALU", is_wide_store, store_data, is_valu_like, vgpr_write, overlap, &M::offset_store_data_to_valu_write},
 };
 // clang-format on
 constexpr std::string_view clause_rule = "memory clause that cannot be replayed";
