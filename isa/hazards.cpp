@@ -9,7 +9,8 @@
 namespace zyfa::isa {
 namespace {
 
-// ---- Which instructions ----------------------------------------------------------------------------------------------
+// ---- Which instructions
+// ----------------------------------------------------------------------------------------------
 
 bool is_sgemm(const Inst& i) { return is_mfma(i) && desc(i.op).args[1].type == Type::f32; }
 bool is_xdl(const Inst& i) { return is_mfma(i) && !is_sgemm(i); }
@@ -32,23 +33,29 @@ bool reads_lane(const Inst& i) {
 }
 bool accesses_lane(const Inst& i) { return reads_lane(i) || desc(i.op).kind == Kind::WRITE_LANE; }
 
-// Results that must be moved into place within the destination register: conversions to FP8 and their like whichever half
-// they write, op_sel's destination bit elsewhere, and SDWA, whose destination select we do not model and so distrust.
+// Results that must be moved into place within the destination register: conversions to FP8 and their like
+// whichever half they write, op_sel's destination bit elsewhere, and SDWA, whose destination select we do not
+// model and so distrust.
 bool writes_part(const Inst& i) {
   const Kind k = desc(i.op).kind;
   if (k == Kind::HALF2 || k == Kind::HALF3 || i.form == Form::sdwa) return true;
   return is_valu(i) && desc(i.op).cls != Class::ValuPacked && (i.mods.op_sel & 8) != 0;
 }
-bool is_packed_by_halves(const Inst& i) { return desc(i.op).cls == Class::ValuPacked && (op_sel_hi(i) & 1) != 0; }
+bool is_packed_by_halves(const Inst& i) {
+  return desc(i.op).cls == Class::ValuPacked && (op_sel_hi(i) & 1) != 0;
+}
 
 // More than 64 bits of data. A scalar offset register costs a buffer store a cycle in which its data is safe.
-bool is_wide_store(const Inst& i) { return desc(i.op).cls == Class::VmemStore && desc(i.op).memory_bytes > 8; }
+bool is_wide_store(const Inst& i) {
+  return desc(i.op).cls == Class::VmemStore && desc(i.op).memory_bytes > 8;
+}
 bool has_scalar_offset(const Inst& i) {
   return desc(i.op).kind == Kind::BUFFER_STORE && i.args[3].kind == OperandKind::sgpr;
 }
 bool is_wide_store_without_offset(const Inst& i) { return is_wide_store(i) && !has_scalar_offset(i); }
 
-// ---- Which of their operands -----------------------------------------------------------------------------------------
+// ---- Which of their operands
+// -----------------------------------------------------------------------------------------
 
 bool in_vector_file(const Access& a) { return a.file != OperandKind::sgpr; }
 bool is_exec(const Access& a) { return a.file == OperandKind::sgpr && a.first + a.count > exec.first; }
@@ -67,7 +74,9 @@ bool exec_read(const Inst&, const Access& a) { return !a.write && is_exec(a); }
 bool m0_write(const Inst&, const Access& a) { return a.write && is_m0(a); }
 bool m0_read(const Inst&, const Access& a) { return !a.write && is_m0(a); }
 bool matrix_c(const Inst& i, const Access& a) { return is_mfma(i) && !a.write && a.arg == 3; }
-bool matrix_source(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg != 3; }  // A, B and scales
+bool matrix_source(const Inst& i, const Access& a) {
+  return vgpr_read(i, a) && a.arg != 3;
+}  // A, B and scales
 bool lane_select(const Inst& i, const Access& a) {
   const Kind k = desc(i.op).kind;
   return (k == Kind::READ_LANE || k == Kind::WRITE_LANE) && sgpr_read(i, a) && a.arg == 2;
@@ -76,7 +85,8 @@ bool store_data(const Inst& i, const Access& a) {
   return vgpr_read(i, a) && a.arg == (desc(i.op).kind == Kind::BUFFER_STORE ? 0 : 1);
 }
 
-// How the two operands must lie for the rule to hold. The same tuple as accumulator of the same opcode is forwarded.
+// How the two operands must lie for the rule to hold. The same tuple as accumulator of the same opcode is
+// forwarded.
 enum class Meet : std::uint8_t { overlap, same, same_but_other_op, part };
 
 using Wait = std::variant<int Machine::*, PerPass Machine::*>;
@@ -148,13 +158,18 @@ bool touch(const Access& a, const Access& b) {
 bool meets(Meet meet, const Inst& producer, const Access& a, const Inst& consumer, const Access& b) {
   if (!touch(a, b)) return false;
   const bool same_tuple = a.first == b.first && a.count == b.count;
-  // Other formats of an f8f6f4 instruction, with other passes, are another instruction to the pipe (LLVM: another opcode).
+  // Other formats of an f8f6f4 instruction, with other passes, are another instruction to the pipe (LLVM:
+  // another opcode).
   const bool same_op = producer.op == consumer.op && passes(producer) == passes(consumer);
   switch (meet) {
-    case overlap: return true;
-    case same: return same_tuple && same_op;
-    case same_but_other_op: return same_tuple && !same_op;
-    case part: return !same_tuple;
+    case overlap:
+      return true;
+    case same:
+      return same_tuple && same_op;
+    case same_but_other_op:
+      return same_tuple && !same_op;
+    case part:
+      return !same_tuple;
   }
   return false;
 }
@@ -183,7 +198,8 @@ bool violates(const Candidate& candidate, const Inst& producer, const std::vecto
 // Walks from one instruction against the flow, on all paths, as far as any of its rules reaches.
 class Search {
  public:
-  Search(const Program& program, const Flow& flow, const std::vector<int>& idle_before, const Machine& machine)
+  Search(const Program& program, const Flow& flow, const std::vector<int>& idle_before,
+         const Machine& machine)
       : program_(program), flow_(flow), idle_before_(idle_before), machine_(machine) {}
 
   std::vector<HazardFinding> findings(std::uint32_t consumer) {
@@ -260,8 +276,8 @@ class Search {
     findings_.push_back(finding);
   }
 
-  // With XNACK, memory instructions of one kind in a row are replayed together after a page fault: none may write what
-  // another reads, and a store must not follow a load. Any other instruction ends the row.
+  // With XNACK, memory instructions of one kind in a row are replayed together after a page fault: none may
+  // write what another reads, and a store must not follow a load. Any other instruction ends the row.
   std::optional<std::uint32_t> clause_conflict() const {
     const Inst& consumer = inst(consumer_);
     if (machine_.clause_break == 0 || !(is_smem(consumer) || is_vmem(consumer))) return {};
@@ -311,8 +327,14 @@ std::string HazardFinding::message(const Program& program) const {
   const Inst& from = program.code[producer];
   const Inst& to = program.code[consumer];
   return fmt::format("{}: `{}` ({}) then `{}` ({}) needs {} wait states between them, has {}", rule,
-                     print(from, program), to_string(from.where), print(to, program), to_string(to.where), required,
-                     found);
+                     print(from, program), to_string(from.where), print(to, program), to_string(to.where),
+                     required, found);
+}
+
+std::vector<std::string_view> hazard_rules() {
+  std::vector<std::string_view> names{clause_rule};
+  for (const Rule& rule : rules) names.push_back(rule.name);
+  return names;
 }
 
 std::vector<HazardFinding> check_hazards(const Program& program, const Machine& machine) {

@@ -1,6 +1,6 @@
-// LLVM's hazard recogniser as a second opinion: whatever wait states it inserts for gfx950, we must ask for as many.
-// Sequences of instructions go to llc as machine IR; of each S_NOP that comes back we ask our checker whether it would
-// have been missed.
+// LLVM's hazard recogniser as a second opinion: whatever wait states it inserts for gfx950, we must ask for
+// as many. Sequences of instructions go to llc as machine IR; of each S_NOP that comes back we ask our
+// checker whether it would have been missed.
 
 #include "isa/hazards.h"
 #include "isa/isa.h"
@@ -114,8 +114,8 @@ std::vector<std::vector<int>> ask_llvm(const std::string& llc, const std::vector
   const std::string input = (scratch.path / "in.mir").string(), output = (scratch.path / "out.mir").string();
   write_mir(input, sequences);
   const std::string command =
-      fmt::format("'{}' -mtriple=amdgcn-amd-amdhsa -mcpu=gfx950 -run-pass=post-RA-hazard-rec '{}' -o '{}'", llc,
-                  input, output);
+      fmt::format("'{}' -mtriple=amdgcn-amd-amdhsa -mcpu=gfx950 -run-pass=post-RA-hazard-rec '{}' -o '{}'",
+                  llc, input, output);
   REQUIRE(std::system(command.c_str()) == 0);
   std::vector<std::vector<int>> inserted = read_nops(output);
   REQUIRE(inserted.size() == sequences.size());
@@ -130,7 +130,8 @@ int our_wait_states(const Sequence& sequence, std::vector<int> idle_before, std:
   for (const Step& step : sequence) program.code.push_back(step.inst);
   std::fill(idle_before.begin() + static_cast<std::ptrdiff_t>(position), idle_before.end(), 0);
   idle_before.push_back(0);
-  return missing_wait_states(program, Flow(program), idle_before, static_cast<std::uint32_t>(position), machine);
+  return missing_wait_states(program, Flow(program), idle_before, static_cast<std::uint32_t>(position),
+                             machine);
 }
 
 std::string describe(const Sequence& sequence) {
@@ -140,8 +141,8 @@ std::string describe(const Sequence& sequence) {
 }
 
 // Every place where LLVM's wait states are more than ours.
-std::vector<std::string> misses(const std::vector<Sequence>& sequences, const std::vector<std::vector<int>>& inserted,
-                                const Machine& machine) {
+std::vector<std::string> misses(const std::vector<Sequence>& sequences,
+                                const std::vector<std::vector<int>>& inserted, const Machine& machine) {
   std::vector<std::string> list;
   for (std::size_t i = 0; i < sequences.size(); ++i)
     for (std::size_t position = 0; position < sequences[i].size(); ++position) {
@@ -181,8 +182,6 @@ std::vector<Step> all_steps() {
   for (const auto& [mir, inst] : by_text) steps.push_back({inst, mir});
   return steps;
 }
-
-}  // namespace
 
 std::vector<Sequence> direct_pairs() {
   std::vector<Sequence> sequences;

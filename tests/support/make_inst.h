@@ -15,7 +15,8 @@ inline isa::Operand label(std::uint32_t target) { return {isa::OperandKind::labe
 inline isa::Operand number(int n) { return isa::Operand::constant(n); }
 inline constexpr isa::Operand off{};
 
-inline isa::Inst make(isa::Op op, isa::Form form, std::initializer_list<isa::Operand> args, isa::Modifiers mods = {}) {
+inline isa::Inst make(isa::Op op, isa::Form form, std::initializer_list<isa::Operand> args,
+                      isa::Modifiers mods = {}) {
   isa::Inst inst{.op = op, .form = form, .mods = mods};
   std::copy(args.begin(), args.end(), inst.args.begin());
   return inst;
