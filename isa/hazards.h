@@ -1,5 +1,5 @@
 // Wait states that the hardware does not insert by itself: a static check over all paths of a program. The
-// rules are a table in hazards.cpp, their numbers stand in machine.def, docs/hazards.md says where each is
+// rules are a table in hazard_rules.cpp, their numbers stand in machine.def, docs/hazards.md says where each is
 // from.
 //
 // One wait state is one instruction slot between producer and consumer: every instruction counts 1, s_nop N

@@ -1,4 +1,4 @@
-// Pairs of instructions with a hazard between them, at least one per rule of isa/hazards.cpp, as our values
+// Pairs of instructions with a hazard between them, at least one per rule of isa/hazard_rules.cpp, as our values
 // and as LLVM's machine IR: the unit test checks the rule at its edge, the differential test asks LLVM's
 // hazard recogniser.
 #pragma once
