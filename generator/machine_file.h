@@ -1,4 +1,5 @@
-// The machine's numbers as JSON: what zyfa-gen and zyfa-sim print, and what a user with the hardware corrects.
+// The machine's numbers as JSON: what zyfa-gen and zyfa-sim print, and what a user with the hardware
+// corrects.
 #pragma once
 
 #include "isa/machine.h"
@@ -9,12 +10,13 @@
 
 namespace zyfa {
 
-// {"name": {"value": ..., "unit": ..., "confidence": ..., "source": ...}, ...} in the order of machine.def. Numbers that
-// depend on the passes of a matrix instruction are lists of four, for 2, 4, 8 and 16 passes.
+// {"name": {"value": ..., "unit": ..., "confidence": ..., "source": ...}, ...} in the order of machine.def.
+// Numbers that depend on the passes of a matrix instruction are lists of four, for 2, 4, 8 and 16 passes.
 nlohmann::ordered_json to_json(const isa::Machine& machine);
 
-// The machine of machine.def with the numbers of the file in place of its own. The file names any subset, each as a bare
-// value or as to_json writes it. Throws Error that names file and key: unknown names, wrong types, other units.
+// The machine of machine.def with the numbers of the file in place of its own. The file names any subset,
+// each as a bare value or as to_json writes it. Throws Error that names file and key: unknown names, wrong
+// types, other units.
 isa::Machine load_machine(const std::filesystem::path& path);
 
 }  // namespace zyfa

@@ -1,5 +1,5 @@
-// Turns what a schedule waits for into what the machine is told: tokens become s_waitcnt values, settling points become
-// s_nop of exactly the wait states that are missing. Schedules never state either number.
+// Turns what a schedule waits for into what the machine is told: tokens become s_waitcnt values, settling
+// points become s_nop of exactly the wait states that are missing. Schedules never state either number.
 #pragma once
 
 #include "isa/inst.h"

@@ -1,5 +1,5 @@
-// Control flow of a Program at the level of instructions: who may run before and after whom. Branches are taken to go
-// both ways; nothing follows s_endpgm.
+// Control flow of a Program at the level of instructions: who may run before and after whom. Branches are
+// taken to go both ways; nothing follows s_endpgm.
 #pragma once
 
 #include "isa/inst.h"
@@ -20,8 +20,8 @@ class Flow {
   std::span<const std::uint32_t> successors(std::uint32_t position) const;
   std::span<const std::uint32_t> predecessors(std::uint32_t position) const;
 
-  // The program's start, every target of a branch, and what stands after a branch or an end: where analyses keep their
-  // state. From one leader to the next the text is executed in its order.
+  // The program's start, every target of a branch, and what stands after a branch or an end: where analyses
+  // keep their state. From one leader to the next the text is executed in its order.
   bool is_leader(std::uint32_t position) const { return leader_[position]; }
 
  private:
@@ -35,9 +35,10 @@ class Flow {
   std::vector<bool> leader_;
 };
 
-// Forward analysis: calls step(position, state) for all instructions that can be reached, until the states at the leaders
-// no longer change. `step` turns the state before an instruction into the one after it; join(into, from) merges two and
-// says whether `into` changed. Returns the state before each leader; other positions and dead code are default states.
+// Forward analysis: calls step(position, state) for all instructions that can be reached, until the states at
+// the leaders no longer change. `step` turns the state before an instruction into the one after it;
+// join(into, from) merges two and says whether `into` changed. Returns the state before each leader; other
+// positions and dead code are default states.
 template <class State, class Step, class Join>
 std::vector<State> flow_forward(const Flow& flow, const Step& step, const Join& join) {
   std::vector<State> at(flow.size() + 1);

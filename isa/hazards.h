@@ -1,7 +1,9 @@
-// Wait states that the hardware does not insert by itself: a static check over all paths of a program. The rules are a
-// table in hazards.cpp, their numbers stand in machine.def, docs/hazards.md says where each is from.
+// Wait states that the hardware does not insert by itself: a static check over all paths of a program. The
+// rules are a table in hazard_rules.cpp, their numbers stand in machine.def, docs/hazards.md says where each is
+// from.
 //
-// One wait state is one instruction slot between producer and consumer: every instruction counts 1, s_nop N counts N + 1.
+// One wait state is one instruction slot between producer and consumer: every instruction counts 1, s_nop N
+// counts N + 1.
 #pragma once
 
 #include "isa/flow.h"
@@ -19,6 +21,9 @@ struct HazardFinding {
   // One line: the rule, both instructions with their source lines, required and found wait states.
   std::string message(const Program& program) const;
 };
+
+// The names of all rules.
+std::vector<std::string_view> hazard_rules();
 
 // All violations, by consumer. Empty for a correct program.
 std::vector<HazardFinding> check_hazards(const Program& program, const Machine& machine);

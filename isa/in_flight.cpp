@@ -10,8 +10,8 @@ namespace {
 
 bool is_smem(const Inst& inst) { return desc(inst.op).cls == Class::Smem; }
 
-// A load on its way at some point of the program, and how many instructions that return behind it have been issued since,
-// on the path that has fewest.
+// A load on its way at some point of the program, and how many instructions that return behind it have been
+// issued since, on the path that has fewest.
 struct Entry {
   std::uint32_t producer;
   std::uint32_t younger;
@@ -70,7 +70,8 @@ class Analysis {
     if (step.counter == Counter::none) return;
     // Waits name at most 63, so what lies further back need not be told apart.
     for (Entry& entry : state)
-      if (step.in_order && steps_[entry.producer].counter == step.counter && entry.younger < 64) ++entry.younger;
+      if (step.in_order && steps_[entry.producer].counter == step.counter && entry.younger < 64)
+        ++entry.younger;
     if (!step.result) return;
     const auto place = std::ranges::lower_bound(state, position, {}, &Entry::producer);
     if (place != state.end() && place->producer == position)
@@ -101,8 +102,10 @@ class Analysis {
       for (const Access& a : touched) {
         const Access& result = *load.result;
         const auto first = std::max(a.first, result.first);
-        if (a.file != result.file || first >= a.first + a.count || first >= result.first + result.count) continue;
-        if (a.write && load.in_order && steps_[consumer].in_order && steps_[consumer].counter == load.counter) continue;
+        if (a.file != result.file || first >= a.first + a.count || first >= result.first + result.count)
+          continue;
+        if (a.write && load.in_order && steps_[consumer].in_order && steps_[consumer].counter == load.counter)
+          continue;
         const int wait = load.in_order ? static_cast<int>(entry.younger) : 0;
         findings_.push_back({entry.producer, consumer, a.file, first, load.counter, wait});
         break;
@@ -122,9 +125,11 @@ std::string InFlightFinding::message(const Program& program) const {
   const Inst& from = program.code[producer];
   const Inst& to = program.code[consumer];
   const char letter = file == OperandKind::vgpr ? 'v' : file == OperandKind::agpr ? 'a' : 's';
-  return fmt::format("{}{} is still to be written by `{}` ({}) when `{}` ({}) uses it; s_waitcnt {}({}) is missing on a path",
-                     letter, reg, print(from, program), to_string(from.where), print(to, program),
-                     to_string(to.where), counter == Counter::vm ? "vmcnt" : "lgkmcnt", wait);
+  return fmt::format(
+      "{}{} is still to be written by `{}` ({}) when `{}` ({}) uses it; s_waitcnt {}({}) is missing on a "
+      "path",
+      letter, reg, print(from, program), to_string(from.where), print(to, program), to_string(to.where),
+      counter == Counter::vm ? "vmcnt" : "lgkmcnt", wait);
 }
 
 std::vector<InFlightFinding> check_in_flight(const Program& program) { return Analysis(program).run(); }

@@ -16,11 +16,16 @@ constexpr Parameter parameters[] = {
 
 std::string_view name(Confidence confidence) {
   switch (confidence) {
-    case documented: return "documented";
-    case measured: return "measured";
-    case compiler: return "compiler";
-    case inferred: return "inferred";
-    case guess: return "guess";
+    case documented:
+      return "documented";
+    case measured:
+      return "measured";
+    case compiler:
+      return "compiler";
+    case inferred:
+      return "inferred";
+    case guess:
+      return "guess";
   }
   return {};
 }
@@ -29,7 +34,8 @@ std::span<const Parameter> machine_parameters() { return parameters; }
 
 int waves_per_simd(const Machine& machine, int vgprs) {
   const int granules = (std::max(vgprs, 1) + machine.vgpr_granule - 1) / machine.vgpr_granule;
-  return std::min(machine.max_waves_per_simd, machine.vgprs_per_simd_lane / (granules * machine.vgpr_granule));
+  return std::min(machine.max_waves_per_simd,
+                  machine.vgprs_per_simd_lane / (granules * machine.vgpr_granule));
 }
 
 }  // namespace zyfa::isa

@@ -1,5 +1,5 @@
-// The machine's numbers (machine.def) as a plain struct, and the list of them with unit, confidence and source for whoever
-// prints or overrides them. Every number of the machine stands once, in machine.def.
+// The machine's numbers (machine.def) as a plain struct, and the list of them with unit, confidence and
+// source for whoever prints or overrides them. Every number of the machine stands once, in machine.def.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct Parameter {
 // In the order of machine.def.
 std::span<const Parameter> machine_parameters();
 
-// Waves of `vgprs` registers (architected and accumulation together) that fit on one SIMD; 0 if not even one does.
-// gfx950.md 1: min(8, 512 / granules).
+// Waves of `vgprs` registers (architected and accumulation together) that fit on one SIMD; 0 if not even one
+// does. gfx950.md 1: min(8, 512 / granules).
 int waves_per_simd(const Machine& machine, int vgprs);
 
 }  // namespace zyfa::isa
