@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace zyfa {
+namespace zyfa::generator {
 namespace {
 
 using isa::Machine;
@@ -45,10 +45,8 @@ void read(const Key& key, const Json& value, double& number) {
 }
 
 void read(const Key& key, const Json& value, PerPass& numbers) {
-  if (!value.is_array() || value.size() != 4)
-    key.reject("a list of four integers, for 2, 4, 8 and 16 passes");
-  numbers = {read_int(key, value[0]), read_int(key, value[1]), read_int(key, value[2]),
-             read_int(key, value[3])};
+  if (!value.is_array() || value.size() != 4) key.reject("a list of four integers, for 2, 4, 8 and 16 passes");
+  numbers = {read_int(key, value[0]), read_int(key, value[1]), read_int(key, value[2]), read_int(key, value[3])};
 }
 
 // A bare value, or what to_json wrote: confidence and source are the file's remarks on its own number.
@@ -98,12 +96,11 @@ Machine load_machine(const std::filesystem::path& path) {
     const auto parameters = isa::machine_parameters();
     const auto found = std::ranges::find(parameters, std::string_view(name), &Parameter::name);
     if (found == parameters.end())
-      throw Error("{}: \"{}\" is not a parameter of the machine; zyfa's list is isa/machine.def",
-                  path.string(), name);
+      throw Error("{}: \"{}\" is not a parameter of the machine; zyfa's list is isa/machine.def", path.string(), name);
     const Key key{path, *found};
     std::visit([&](auto member) { read(key, value_in(key, entry), machine.*member); }, found->member);
   }
   return machine;
 }
 
-}  // namespace zyfa
+}  // namespace zyfa::generator

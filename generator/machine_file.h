@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-namespace zyfa {
+namespace zyfa::generator {
 
 // {"name": {"value": ..., "unit": ..., "confidence": ..., "source": ...}, ...} in the order of machine.def.
 // Numbers that depend on the passes of a matrix instruction are lists of four, for 2, 4, 8 and 16 passes.
@@ -19,4 +19,4 @@ nlohmann::ordered_json to_json(const isa::Machine& machine);
 // types, other units.
 isa::Machine load_machine(const std::filesystem::path& path);
 
-}  // namespace zyfa
+}  // namespace zyfa::generator

@@ -19,8 +19,7 @@ using Insertions = std::vector<std::vector<Inst>>;
 bool is_smem(const Inst& inst) { return desc(inst.op).cls == Class::Smem; }
 
 // Inserts, and moves labels and branch targets along. `moved` receives where each old instruction stands now.
-Program with_insertions(const Program& program, const Insertions& insertions,
-                        std::vector<std::uint32_t>& moved) {
+Program with_insertions(const Program& program, const Insertions& insertions, std::vector<std::uint32_t>& moved) {
   Program result;
   std::vector<std::uint32_t> landing(insertions.size());
   moved.assign(insertions.size(), 0);
@@ -54,8 +53,7 @@ class WaitResolver {
   const Inst& inst(std::uint32_t position) const { return program_.code[position]; }
 
   void check(const WaitRequest& wait) {
-    if (wait.position > flow_.size())
-      throw Error("{}: the wait lies behind the program", to_string(wait.where));
+    if (wait.position > flow_.size()) throw Error("{}: the wait lies behind the program", to_string(wait.where));
     if (wait.producers.empty()) throw Error("{}: the wait is for nothing", to_string(wait.where));
     for (const std::uint32_t producer : wait.producers) {
       if (producer >= flow_.size() || counter(inst(producer)) == Counter::none)
@@ -64,8 +62,8 @@ class WaitResolver {
     }
   }
 
-  // Whether a scalar load may be outstanding before each position. A wait for anything that lgkmcnt counts
-  // leaves none: if there were one, the wait would be lgkmcnt(0).
+  // Whether a scalar load may be outstanding before each position. A wait for anything that lgkmcnt counts leaves none:
+  // if there were one, the wait would be lgkmcnt(0).
   void find_outstanding_smem() {
     const auto step = [this](std::uint32_t i, char& outstanding) {
       if (clears_lgkm_[i] || inst(i).mods.lgkmcnt == 0) outstanding = false;
@@ -126,8 +124,7 @@ class WaitResolver {
       if (position == wait.position) return issued[position];
       if (position == flow_.size()) continue;
       const bool counted = counter(inst(position)) == counter(inst(producer)) && !is_smem(inst(position));
-      for (const std::uint32_t next : flow_.successors(position))
-        reach(next, issued[position] + counted, !counted);
+      for (const std::uint32_t next : flow_.successors(position)) reach(next, issued[position] + counted, !counted);
     }
     return std::nullopt;
   }
@@ -144,8 +141,7 @@ std::vector<Inst> s_nops(int wait_states, SourceLine where, const Machine& machi
   std::vector<Inst> result;
   for (; wait_states > 0; wait_states -= machine.nop_limit) {
     Inst nop{.op = Op::s_nop, .where = where};
-    nop.args[0] = {OperandKind::integer,
-                   static_cast<std::uint32_t>(std::min(wait_states, machine.nop_limit) - 1)};
+    nop.args[0] = {OperandKind::integer, static_cast<std::uint32_t>(std::min(wait_states, machine.nop_limit) - 1)};
     result.push_back(nop);
   }
   return result;

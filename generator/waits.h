@@ -1,5 +1,5 @@
-// Turns what a schedule waits for into what the machine is told: tokens become s_waitcnt values, settling
-// points become s_nop of exactly the wait states that are missing. Schedules never state either number.
+// Turns what a schedule waits for into what the machine is told: tokens become s_waitcnt values, settling points become
+// s_nop of exactly the wait states that are missing. Schedules never state either number.
 #pragma once
 
 #include "isa/inst.h"
@@ -20,12 +20,12 @@ struct SettleRequest {
   SourceLine where;
 };
 
-// The program with one s_waitcnt per wait and s_nop where settling needs them; positions are those of the program given.
-// At one position waits come first, in their order, then s_nop. Labels and branches to a position lead to what was
-// inserted there. Each count is the smallest number of instructions of the counter on any path from a producer to the
-// wait; lgkmcnt(0) where scalar loads are waited for or may be outstanding.
-// A producer from which no path leads to the wait does not count. Throws Error with the wait's source line if that is so of
-// all, or if a producer is no memory instruction.
+// The program with one s_waitcnt per wait and s_nop where settling needs them; positions are those of the program
+// given. At one position waits come first, in their order, then s_nop. Labels and branches to a position lead to what
+// was inserted there. Each count is the smallest number of instructions of the counter on any path from a producer to
+// the wait; lgkmcnt(0) where scalar loads are waited for or may be outstanding. A producer from which no path leads to
+// the wait does not count. Throws Error with the wait's source line if that is so of all, or if a producer is no memory
+// instruction.
 isa::Program insert_waits(isa::Program program, std::vector<WaitRequest> waits, std::vector<SettleRequest> settles,
                           const isa::Machine& machine);
 

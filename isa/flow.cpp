@@ -48,8 +48,7 @@ std::span<const std::uint32_t> Flow::successors(std::uint32_t position) const {
 }
 
 std::span<const std::uint32_t> Flow::predecessors(std::uint32_t position) const {
-  return std::span(before_).subspan(before_first_[position],
-                                    before_first_[position + 1] - before_first_[position]);
+  return std::span(before_).subspan(before_first_[position], before_first_[position + 1] - before_first_[position]);
 }
 
 }  // namespace zyfa::isa

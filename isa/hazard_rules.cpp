@@ -36,14 +36,10 @@ bool writes_part(const Inst& i) {
   if (k == Kind::HALF2 || k == Kind::HALF3 || i.form == Form::sdwa) return true;
   return is_valu(i) && desc(i.op).cls != Class::ValuPacked && (i.mods.op_sel & 8) != 0;
 }
-bool is_packed_by_halves(const Inst& i) {
-  return desc(i.op).cls == Class::ValuPacked && (op_sel_hi(i) & 1) != 0;
-}
+bool is_packed_by_halves(const Inst& i) { return desc(i.op).cls == Class::ValuPacked && (op_sel_hi(i) & 1) != 0; }
 
 // More than 64 bits of data. A scalar offset register costs a buffer store a cycle in which its data is safe.
-bool is_wide_store(const Inst& i) {
-  return desc(i.op).cls == Class::VmemStore && desc(i.op).memory_bytes > 8;
-}
+bool is_wide_store(const Inst& i) { return desc(i.op).cls == Class::VmemStore && desc(i.op).memory_bytes > 8; }
 bool has_scalar_offset(const Inst& i) {
   return desc(i.op).kind == Kind::BUFFER_STORE && i.args[3].kind == OperandKind::sgpr;
 }
@@ -68,9 +64,7 @@ bool exec_read(const Inst&, const Access& a) { return !a.write && is_exec(a); }
 bool m0_write(const Inst&, const Access& a) { return a.write && is_m0(a); }
 bool m0_read(const Inst&, const Access& a) { return !a.write && is_m0(a); }
 bool matrix_c(const Inst& i, const Access& a) { return is_mfma(i) && !a.write && a.arg == 3; }
-bool matrix_source(const Inst& i, const Access& a) {
-  return vgpr_read(i, a) && a.arg != 3;
-}  // A, B and scales
+bool matrix_source(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg != 3; }  // A, B and scales
 bool lane_select(const Inst& i, const Access& a) {
   const Kind k = desc(i.op).kind;
   return (k == Kind::READ_LANE || k == Kind::WRITE_LANE) && sgpr_read(i, a) && a.arg == 2;

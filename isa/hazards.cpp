@@ -48,9 +48,7 @@ bool meets(Meet meet, const Inst& producer, const Access& a, const Inst& consume
   return false;
 }
 
-int wait_states(const Inst& inst) {
-  return inst.op == Op::s_nop ? static_cast<int>(inst.args[0].value & 15) + 1 : 1;
-}
+int wait_states(const Inst& inst) { return inst.op == Op::s_nop ? static_cast<int>(inst.args[0].value & 15) + 1 : 1; }
 
 // A rule whose consumer's side fits the instruction looked at.
 struct Candidate {
@@ -72,8 +70,7 @@ bool violates(const Candidate& candidate, const Inst& producer, const std::vecto
 // Walks from one instruction against the flow, on all paths, as far as any of its rules reaches.
 class Search {
  public:
-  Search(const Program& program, const Flow& flow, const std::vector<int>& idle_before,
-         const Machine& machine)
+  Search(const Program& program, const Flow& flow, const std::vector<int>& idle_before, const Machine& machine)
       : program_(program), flow_(flow), idle_before_(idle_before), machine_(machine) {}
 
   std::vector<HazardFinding> findings(std::uint32_t consumer) {
@@ -201,8 +198,8 @@ std::string HazardFinding::message(const Program& program) const {
   const Inst& from = program.code[producer];
   const Inst& to = program.code[consumer];
   return fmt::format("{}: `{}` ({}) then `{}` ({}) needs {} wait states between them, has {}", rule,
-                     print(from, program), to_string(from.where), print(to, program), to_string(to.where),
-                     required, found);
+                     print(from, program), to_string(from.where), print(to, program), to_string(to.where), required,
+                     found);
 }
 
 std::vector<std::string_view> hazard_rules() {

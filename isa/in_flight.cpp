@@ -70,8 +70,7 @@ class Analysis {
     if (step.counter == Counter::none) return;
     // Waits name at most 63, so what lies further back need not be told apart.
     for (Entry& entry : state)
-      if (step.in_order && steps_[entry.producer].counter == step.counter && entry.younger < 64)
-        ++entry.younger;
+      if (step.in_order && steps_[entry.producer].counter == step.counter && entry.younger < 64) ++entry.younger;
     if (!step.result) return;
     const auto place = std::ranges::lower_bound(state, position, {}, &Entry::producer);
     if (place != state.end() && place->producer == position)
@@ -102,10 +101,8 @@ class Analysis {
       for (const Access& a : touched) {
         const Access& result = *load.result;
         const auto first = std::max(a.first, result.first);
-        if (a.file != result.file || first >= a.first + a.count || first >= result.first + result.count)
-          continue;
-        if (a.write && load.in_order && steps_[consumer].in_order && steps_[consumer].counter == load.counter)
-          continue;
+        if (a.file != result.file || first >= a.first + a.count || first >= result.first + result.count) continue;
+        if (a.write && load.in_order && steps_[consumer].in_order && steps_[consumer].counter == load.counter) continue;
         const int wait = load.in_order ? static_cast<int>(entry.younger) : 0;
         findings_.push_back({entry.producer, consumer, a.file, first, load.counter, wait});
         break;

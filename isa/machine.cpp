@@ -34,8 +34,7 @@ std::span<const Parameter> machine_parameters() { return parameters; }
 
 int waves_per_simd(const Machine& machine, int vgprs) {
   const int granules = (std::max(vgprs, 1) + machine.vgpr_granule - 1) / machine.vgpr_granule;
-  return std::min(machine.max_waves_per_simd,
-                  machine.vgprs_per_simd_lane / (granules * machine.vgpr_granule));
+  return std::min(machine.max_waves_per_simd, machine.vgprs_per_simd_lane / (granules * machine.vgpr_granule));
 }
 
 }  // namespace zyfa::isa

@@ -32,8 +32,8 @@ using Sequence = std::vector<Step>;
 // An llc that knows gfx950: the one beside the LLVM we link, else from the PATH. Empty if there is none.
 std::string find_llc() {
   std::vector<std::string> names;
-#ifdef LLVM_TOOLS_BINARY_DIR
-  names.push_back(LLVM_TOOLS_BINARY_DIR "/llc");
+#ifdef ZYFA_LLVM_TOOLS_DIR
+  names.push_back(ZYFA_LLVM_TOOLS_DIR "/llc");
 #endif
   for (int version = 30; version >= 20; --version) names.push_back(fmt::format("llc-{}", version));
   names.push_back("llc");
@@ -113,9 +113,8 @@ std::vector<std::vector<int>> ask_llvm(const std::string& llc, const std::vector
   const Scratch scratch;
   const std::string input = (scratch.path / "in.mir").string(), output = (scratch.path / "out.mir").string();
   write_mir(input, sequences);
-  const std::string command =
-      fmt::format("'{}' -mtriple=amdgcn-amd-amdhsa -mcpu=gfx950 -run-pass=post-RA-hazard-rec '{}' -o '{}'",
-                  llc, input, output);
+  const std::string command = fmt::format(
+      "'{}' -mtriple=amdgcn-amd-amdhsa -mcpu=gfx950 -run-pass=post-RA-hazard-rec '{}' -o '{}'", llc, input, output);
   REQUIRE(std::system(command.c_str()) == 0);
   std::vector<std::vector<int>> inserted = read_nops(output);
   REQUIRE(inserted.size() == sequences.size());
@@ -130,8 +129,7 @@ int our_wait_states(const Sequence& sequence, std::vector<int> idle_before, std:
   for (const Step& step : sequence) program.code.push_back(step.inst);
   std::fill(idle_before.begin() + static_cast<std::ptrdiff_t>(position), idle_before.end(), 0);
   idle_before.push_back(0);
-  return missing_wait_states(program, Flow(program), idle_before, static_cast<std::uint32_t>(position),
-                             machine);
+  return missing_wait_states(program, Flow(program), idle_before, static_cast<std::uint32_t>(position), machine);
 }
 
 std::string describe(const Sequence& sequence) {
@@ -141,16 +139,16 @@ std::string describe(const Sequence& sequence) {
 }
 
 // Every place where LLVM's wait states are more than ours.
-std::vector<std::string> misses(const std::vector<Sequence>& sequences,
-                                const std::vector<std::vector<int>>& inserted, const Machine& machine) {
+std::vector<std::string> misses(const std::vector<Sequence>& sequences, const std::vector<std::vector<int>>& inserted,
+                                const Machine& machine) {
   std::vector<std::string> list;
   for (std::size_t i = 0; i < sequences.size(); ++i)
     for (std::size_t position = 0; position < sequences[i].size(); ++position) {
       const int theirs = inserted[i][position];
       const int ours = theirs ? our_wait_states(sequences[i], inserted[i], position, machine) : 0;
       if (ours < theirs)
-        list.push_back(fmt::format("{} instead of {} before instruction {} of{}", ours, theirs, position,
-                                   describe(sequences[i])));
+        list.push_back(
+            fmt::format("{} instead of {} before instruction {} of{}", ours, theirs, position, describe(sequences[i])));
     }
   return list;
 }

@@ -123,8 +123,8 @@ const Side store_x4_offset = side(buffer_store_dwordx4, natural, {v(0, 4), v(61)
   "BUFFER_STORE_DWORDX4_OFFEN_exact $v[0:3], $vgpr61, $s[8:11], $sgpr4, 0, 0, 0, implicit $exec", {.offen = true});
 const Side store_x3 = side(global_store_dwordx3, natural, {v(62, 2), v(0, 3), off},
   "GLOBAL_STORE_DWORDX3 $v[62:63], $v[0:2], 0, 0, implicit $exec");
-const Side smem_first = side(s_load_dword, natural, {s(20), s(4, 2), zero}, "$sgpr20 = S_LOAD_DWORD_IMM $s[4:5], 0, 0");
-const Side smem_overwrites = side(s_load_dwordx2, natural, {s(4, 2), s(6, 2), zero}, "$s[4:5] = S_LOAD_DWORDX2_IMM $s[6:7], 0, 0");
+const Side smem_first = side(s_load_dword, natural, {s(20), s(4, 2), no_offset}, "$sgpr20 = S_LOAD_DWORD_IMM $s[4:5], 0, 0");
+const Side smem_overwrites = side(s_load_dwordx2, natural, {s(4, 2), s(6, 2), no_offset}, "$s[4:5] = S_LOAD_DWORDX2_IMM $s[6:7], 0, 0");
 const Side vmem_first = side(global_load_dword, natural, {v(70), v(60, 2), off}, "$vgpr70 = GLOBAL_LOAD_DWORD $v[60:61], 0, 0, implicit $exec");
 const Side vmem_overwrites = side(global_load_dword, natural, {v(60), v(62, 2), off}, "$vgpr60 = GLOBAL_LOAD_DWORD $v[62:63], 0, 0, implicit $exec");
 

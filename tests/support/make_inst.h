@@ -13,10 +13,10 @@ inline isa::Operand a(std::uint32_t first, int count = 1) { return {isa::Operand
 inline isa::Operand s(std::uint32_t first, int count = 1) { return {isa::OperandKind::sgpr, first, count}; }
 inline isa::Operand label(std::uint32_t target) { return {isa::OperandKind::label, target}; }
 inline isa::Operand number(int n) { return isa::Operand::constant(n); }
-inline constexpr isa::Operand off{};
+inline constexpr isa::Operand off{};                                    // an absent address
+inline constexpr isa::Operand no_offset{isa::OperandKind::literal, 0};  // of a scalar load
 
-inline isa::Inst make(isa::Op op, isa::Form form, std::initializer_list<isa::Operand> args,
-                      isa::Modifiers mods = {}) {
+inline isa::Inst make(isa::Op op, isa::Form form, std::initializer_list<isa::Operand> args, isa::Modifiers mods = {}) {
   isa::Inst inst{.op = op, .form = form, .mods = mods};
   std::copy(args.begin(), args.end(), inst.args.begin());
   return inst;

@@ -14,7 +14,7 @@ namespace {
 const Inst end = make(s_endpgm);
 const Inst unrelated = make(s_mov_b32, {s(90), number(0)});
 const Inst mfma = make(v_mfma_f32_32x32x16_bf16, {v(0, 16), v(16, 4), v(20, 4), v(32, 16)});  // 8 passes
-const Inst reader = make(v_add_f32, Form::e32, {v(60), v(0), v(61)});  // 12 wait states
+const Inst reader = make(v_add_f32, Form::e32, {v(60), v(0), v(61)});                         // 12 wait states
 
 int missing(const std::vector<Inst>& code, std::uint32_t consumer) {
   return missing_wait_states({code, {}}, consumer, Machine{});
@@ -33,6 +33,14 @@ bool has_rule(const std::vector<HazardFinding>& findings, std::string_view rule)
 }
 
 }  // namespace
+
+TEST_CASE("The pairs are instructions that can be encoded", "[quick][hazards]") {
+  for (const HazardPair& pair : hazard_pairs()) {
+    CAPTURE(pair.producer_mir, pair.consumer_mir);
+    CHECK(validate(pair.producer) == "");
+    CHECK(validate(pair.consumer) == "");
+  }
+}
 
 TEST_CASE("Each rule holds up to its last wait state", "[quick][hazards]") {
   for (const HazardPair& pair : hazard_pairs()) {
@@ -75,8 +83,7 @@ TEST_CASE("An accumulator is forwarded to the same opcode", "[quick][hazards]") 
   CHECK(missing_wait_states({{mfma, next}, {}}, 1, machine) == 2);
 
   const Inst fp8 = make(v_mfma_f32_32x32x64_f8f6f4, {v(0, 16), v(16, 8), v(24, 8), v(0, 16)});
-  Inst fp4 =
-      make(v_mfma_f32_32x32x64_f8f6f4, {v(0, 16), v(16, 4), v(24, 4), v(0, 16)}, {.cbsz = 4, .blgp = 4});
+  Inst fp4 = make(v_mfma_f32_32x32x64_f8f6f4, {v(0, 16), v(16, 4), v(24, 4), v(0, 16)}, {.cbsz = 4, .blgp = 4});
   CHECK(missing({fp8, fp8}, 1) == 0);
   CHECK(missing({fp8, fp4}, 1) == 18);  // other passes: as another opcode
   CHECK(missing({fp8, next}, 1) == 18);
@@ -133,8 +140,8 @@ TEST_CASE("A finding names rule, instructions, lines and wait states", "[quick][
   REQUIRE(findings.size() == 1);
   const std::string message = findings[0].message(program);
   CAPTURE(message);
-  for (const char* part : {"XDL result read by VALU or memory", "v_mfma_f32_32x32x16_bf16", "(t.cpp:12)",
-                           "v_add_f32", "(t.cpp:34)", "needs 12", "has 5"})
+  for (const char* part : {"XDL result read by VALU or memory", "v_mfma_f32_32x32x16_bf16", "(t.cpp:12)", "v_add_f32",
+                           "(t.cpp:34)", "needs 12", "has 5"})
     CHECK(message.find(part) != std::string::npos);
   CHECK(message.find('\n') == std::string::npos);
 }
@@ -148,9 +155,9 @@ TEST_CASE("A user's machine decides", "[quick][hazards]") {
 }
 
 TEST_CASE("A clause with replay conflicts is broken anywhere before the second", "[quick][hazards]") {
-  const Inst reads_pointer = make(s_load_dword, {s(20), s(4, 2), number(0)});
-  const Inst between = make(s_load_dword, {s(22), s(8, 2), number(0)});
-  const Inst writes_pointer = make(s_load_dwordx2, {s(4, 2), s(6, 2), number(0)});
+  const Inst reads_pointer = make(s_load_dword, {s(20), s(4, 2), no_offset});
+  const Inst between = make(s_load_dword, {s(22), s(8, 2), no_offset});
+  const Inst writes_pointer = make(s_load_dwordx2, {s(4, 2), s(6, 2), no_offset});
   CHECK(missing({reads_pointer, between, writes_pointer}, 2) == 1);
   CHECK(missing({reads_pointer, unrelated, between, writes_pointer}, 3) == 0);
   const Inst load = make(global_load_dword, {v(1), v(2, 2), off});

@@ -14,7 +14,7 @@ const Inst use_v0 = make(v_add_f32, Form::e32, {v(60), v(0), v(61)});
 
 Inst load(std::uint32_t to) { return make(global_load_dword, {v(to), v(40, 2), off}); }
 Inst lds(std::uint32_t to) { return make(ds_read_b32, {v(to), v(50)}); }
-Inst scalar(std::uint32_t to) { return make(s_load_dword, {s(to), s(0, 2), number(0)}); }
+Inst scalar(std::uint32_t to) { return make(s_load_dword, {s(to), s(0, 2), no_offset}); }
 Inst vmcnt(int n) { return make(s_waitcnt, {}, {.vmcnt = static_cast<std::uint8_t>(n)}); }
 Inst lgkmcnt(int n) { return make(s_waitcnt, {}, {.lgkmcnt = static_cast<std::uint8_t>(n)}); }
 

@@ -4,16 +4,19 @@
 #include "isa/error.h"
 #include "tests/support/catch.h"
 
+#include <unistd.h>
+
 #include <fstream>
 #include <set>
 
 using namespace zyfa;
+using namespace zyfa::generator;
 using namespace zyfa::isa;
 
 namespace {
 
 struct TextFile {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "zyfa_machine_test.json";
+  std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("zyfa-machine-{}.json", getpid());
 
   explicit TextFile(const std::string& text) { std::ofstream(path) << text; }
   ~TextFile() { std::filesystem::remove(path); }
@@ -30,9 +33,7 @@ std::string problem_with(const std::string& text) {
   return {};
 }
 
-bool names(const std::string& message, const std::string& part) {
-  return message.find(part) != std::string::npos;
-}
+bool names(const std::string& message, const std::string& part) { return message.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -54,9 +55,9 @@ TEST_CASE("Waves per SIMD follow from the registers", "[quick][machine]") {
     int vgprs, waves;
   };
   // gfx950.md 1.
-  for (const Row row : {Row{0, 8}, Row{1, 8}, Row{64, 8}, Row{65, 7}, Row{72, 7}, Row{73, 6}, Row{80, 6},
-                        Row{81, 5}, Row{96, 5}, Row{97, 4}, Row{128, 4}, Row{129, 3}, Row{168, 3},
-                        Row{169, 2}, Row{256, 2}, Row{257, 1}, Row{512, 1}, Row{513, 0}}) {
+  for (const Row row : {Row{0, 8}, Row{1, 8}, Row{64, 8}, Row{65, 7}, Row{72, 7}, Row{73, 6}, Row{80, 6}, Row{81, 5},
+                        Row{96, 5}, Row{97, 4}, Row{128, 4}, Row{129, 3}, Row{168, 3}, Row{169, 2}, Row{256, 2},
+                        Row{257, 1}, Row{512, 1}, Row{513, 0}}) {
     CAPTURE(row.vgprs);
     CHECK(waves_per_simd(machine, row.vgprs) == row.waves);
   }
@@ -73,8 +74,7 @@ TEST_CASE("A machine survives the way to JSON and back", "[quick][machine]") {
 }
 
 TEST_CASE("A file overrides what it names and nothing else", "[quick][machine]") {
-  const TextFile file(
-      R"({"clock_ghz": 2, "xdl_write_to_read": {"value": [5, 7, 11, 19], "source": "my own"}})");
+  const TextFile file(R"({"clock_ghz": 2, "xdl_write_to_read": {"value": [5, 7, 11, 19], "source": "my own"}})");
   Machine expected;
   expected.clock_ghz = 2;
   expected.xdl_write_to_read = {5, 7, 11, 19};
@@ -88,8 +88,7 @@ TEST_CASE("Mistakes in a machine file are named with their key", "[quick][machin
   CHECK(names(problem_with(R"({"lds_banks": 5000000000})"), "\"lds_banks\" takes an integer"));
   CHECK(names(problem_with(R"({"clock_ghz": "fast"})"), "\"clock_ghz\" takes a positive number"));
   CHECK(names(problem_with(R"({"xdl_write_to_read": 20})"), "\"xdl_write_to_read\" takes a list of four"));
-  CHECK(names(problem_with(R"({"xdl_write_to_read": [1, 2, 3, -4]})"),
-              "\"xdl_write_to_read\" takes an integer"));
+  CHECK(names(problem_with(R"({"xdl_write_to_read": [1, 2, 3, -4]})"), "\"xdl_write_to_read\" takes an integer"));
   CHECK(names(problem_with(R"({"lds_bytes": {"value": 64, "unit": "KiB"}})"), "the unit \"bytes per CU\""));
   CHECK(names(problem_with(R"({"lds_bytes": {"unit": "bytes per CU"}})"), "a field \"value\""));
   CHECK(names(problem_with(R"({"lds_bytes": {"valu": 3}})"), "unknown field \"valu\""));
