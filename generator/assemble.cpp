@@ -101,14 +101,13 @@ struct Diagnostics {
 
 std::unique_ptr<llvm::MCStreamer> object_streamer(const Machine& machine, llvm::MCContext& context,
                                                   llvm::raw_pwrite_stream& stream) {
-  std::unique_ptr<llvm::MCCodeEmitter> emitter{
-      machine.target.createMCCodeEmitter(*machine.instructions, context)};
+  std::unique_ptr<llvm::MCCodeEmitter> emitter{machine.target.createMCCodeEmitter(*machine.instructions, context)};
   std::unique_ptr<llvm::MCAsmBackend> backend{
       machine.target.createMCAsmBackend(*machine.subtarget, *machine.registers, machine.options)};
   std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(stream);
   return std::unique_ptr<llvm::MCStreamer>{
-      machine.target.createMCObjectStreamer(llvm::Triple(triple_text), context, std::move(backend),
-                                            std::move(writer), std::move(emitter), *machine.subtarget)};
+      machine.target.createMCObjectStreamer(llvm::Triple(triple_text), context, std::move(backend), std::move(writer),
+                                            std::move(emitter), *machine.subtarget)};
 }
 
 // One space between words, none at the ends.
@@ -133,17 +132,16 @@ std::vector<std::byte> assemble(std::string_view text, std::string_view name) {
   const auto report = [&](const llvm::SMDiagnostic& diagnostic) { diagnostics.add(diagnostic, name); };
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name), llvm::SMLoc());
-  sources.setDiagHandler([](const llvm::SMDiagnostic& diagnostic,
-                            void* to) { (*static_cast<decltype(report)*>(to))(diagnostic); },
-                         const_cast<void*>(static_cast<const void*>(&report)));
+  sources.setDiagHandler(
+      [](const llvm::SMDiagnostic& diagnostic, void* to) { (*static_cast<decltype(report)*>(to))(diagnostic); },
+      const_cast<void*>(static_cast<const void*>(&report)));
 
   // The context gets no compilation directory, so no line table can hold one.
   llvm::MCContext context(llvm::Triple(triple_text), machine.asm_info.get(), machine.registers.get(),
                           machine.subtarget.get(), &sources, &machine.options);
   context.setDiagnosticHandler([&](const llvm::SMDiagnostic& diagnostic, bool, const llvm::SourceMgr&,
                                    std::vector<const llvm::MDNode*>&) { report(diagnostic); });
-  const std::unique_ptr<llvm::MCObjectFileInfo> sections{
-      machine.target.createMCObjectFileInfo(context, /*PIC=*/false)};
+  const std::unique_ptr<llvm::MCObjectFileInfo> sections{machine.target.createMCObjectFileInfo(context, /*PIC=*/false)};
   context.setObjectFileInfo(sections.get());
 
   llvm::SmallString<0> object;
@@ -169,8 +167,7 @@ std::vector<DisassembledLine> disassemble(std::span<const std::byte> code) {
   Machine machine;
   llvm::MCContext context(llvm::Triple(triple_text), machine.asm_info.get(), machine.registers.get(),
                           machine.subtarget.get());
-  const std::unique_ptr<llvm::MCDisassembler> decoder{
-      machine.target.createMCDisassembler(*machine.subtarget, context)};
+  const std::unique_ptr<llvm::MCDisassembler> decoder{machine.target.createMCDisassembler(*machine.subtarget, context)};
   const std::unique_ptr<llvm::MCInstPrinter> printer{
       machine.target.createMCInstPrinter(llvm::Triple(triple_text), machine.asm_info->getAssemblerDialect(),
                                          *machine.asm_info, *machine.instructions, *machine.registers)};
@@ -182,8 +179,7 @@ std::vector<DisassembledLine> disassemble(std::span<const std::byte> code) {
   for (std::uint32_t offset = 0; offset < code.size();) {
     llvm::MCInst instruction;
     std::uint64_t size = 0;
-    const auto status =
-        decoder->getInstruction(instruction, size, bytes.drop_front(offset), offset, llvm::nulls());
+    const auto status = decoder->getInstruction(instruction, size, bytes.drop_front(offset), offset, llvm::nulls());
     DisassembledLine& line = lines.emplace_back();
     line.offset = offset;
     if (status == llvm::MCDisassembler::Fail || size == 0) {

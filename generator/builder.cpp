@@ -33,8 +33,7 @@ void choose_form(Inst& inst) {
 }
 
 std::string first_line(std::string_view what, std::size_t count, const std::string& message) {
-  return count == 1 ? fmt::format("{}: {}", what, message)
-                    : fmt::format("{} ({} in all): {}", what, count, message);
+  return count == 1 ? fmt::format("{}: {}", what, message) : fmt::format("{} ({} in all): {}", what, count, message);
 }
 
 }  // namespace
@@ -96,8 +95,7 @@ KernelBody Builder::finish() {
         times == 1 ? info.name : fmt::format("{}_{}", info.name, times);
   }
   for (Inst& inst : program.code)
-    if (isa::is_branch(inst))
-      inst.args[0].value = static_cast<std::uint32_t>(labels_.at(inst.args[0].value).position);
+    if (isa::is_branch(inst)) inst.args[0].value = static_cast<std::uint32_t>(labels_.at(inst.args[0].value).position);
   for (const ArrivalWait& pending : arrival_waits_)
     waits_[pending.request].producers = arrivals_[pending.arrival].producers;
   program = insert_waits(std::move(program), waits_, settles_, machine_);

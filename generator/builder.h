@@ -1,6 +1,6 @@
 // The typed builder: one method per row of the table, named and ordered as in the manual, destination first. Emitting
-// appends a valid instruction that remembers the calling line, or throws and appends nothing. Waits are tokens: a memory
-// instruction returns one, wait(token) becomes an s_waitcnt whose counts are worked out at the end.
+// appends a valid instruction that remembers the calling line, or throws and appends nothing. Waits are tokens: a
+// memory instruction returns one, wait(token) becomes an s_waitcnt whose counts are worked out at the end.
 #pragma once
 
 #include "generator/operands.h"
@@ -15,8 +15,8 @@ namespace zyfa::generator {
 using isa::Modifiers;
 using isa::Op;
 
-// Memory instructions whose results somebody may wait for. Tokens of several instructions, also on different paths to the
-// wait, join by |.
+// Memory instructions whose results somebody may wait for. Tokens of several instructions, also on different paths to
+// the wait, join by |.
 struct Token {
   std::vector<std::uint32_t> producers;
   Token& operator|=(const Token& other) {

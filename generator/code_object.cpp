@@ -145,10 +145,8 @@ std::string_view metadata_note(const Reader& file) {
       const std::uint64_t description_bytes = load<std::uint32_t>(notes, 4);
       const std::uint32_t type = load<std::uint32_t>(notes, 8);
       const std::uint64_t description_at = header_bytes + padded(name_bytes);
-      if (description_at + description_bytes > notes.size())
-        file.fail("a note runs past the end of its section");
-      if (type == elf::NT_AMDGPU_METADATA &&
-          notes.substr(header_bytes, name_bytes) == std::string_view("AMDGPU", 7)) {
+      if (description_at + description_bytes > notes.size()) file.fail("a note runs past the end of its section");
+      if (type == elf::NT_AMDGPU_METADATA && notes.substr(header_bytes, name_bytes) == std::string_view("AMDGPU", 7)) {
         return notes.substr(description_at, description_bytes);
       }
       notes.remove_prefix(std::min<std::uint64_t>(notes.size(), description_at + padded(description_bytes)));
@@ -260,14 +258,12 @@ KernelDescriptor descriptor_at(const Reader& file, std::uint64_t address, std::s
 
 // A kernel of the metadata, found again in the symbol table and the code. Fields that AMDGPUUsage calls
 // required are.
-KernelImage kernel_image(const Reader& file, const Metadata& kernel, const CodeObject& object,
-                         const Symbols& symbols) {
+KernelImage kernel_image(const Reader& file, const Metadata& kernel, const CodeObject& object, const Symbols& symbols) {
   KernelImage image;
   const std::string descriptor_symbol = kernel.needed(kernel.text(".symbol"), ".symbol");
   image.symbol = kernel.needed(kernel.text(".name"), ".name");
   const auto symbol = symbols.find(descriptor_symbol);
-  if (symbol == symbols.end())
-    file.fail("the metadata's kernel {} has no symbol {}", image.symbol, descriptor_symbol);
+  if (symbol == symbols.end()) file.fail("the metadata's kernel {} has no symbol {}", image.symbol, descriptor_symbol);
   image.descriptor = descriptor_at(file, symbol->second.address, descriptor_symbol);
   // Unsigned, so that damage wraps around instead of overflowing.
   image.code_offset =
@@ -281,8 +277,7 @@ KernelImage kernel_image(const Reader& file, const Metadata& kernel, const CodeO
   const bool sized = function != symbols.end() && function->second.bytes != 0 &&
                      function->second.address - object.code_address == image.code_offset;
   image.code_bytes = sized ? std::min(function->second.bytes, rest) : rest;
-  image.max_workgroup_size =
-      kernel.needed(kernel.number(".max_flat_workgroup_size"), ".max_flat_workgroup_size");
+  image.max_workgroup_size = kernel.needed(kernel.number(".max_flat_workgroup_size"), ".max_flat_workgroup_size");
   image.vgpr_count = kernel.needed(kernel.number(".vgpr_count"), ".vgpr_count");
   image.sgpr_count = kernel.needed(kernel.number(".sgpr_count"), ".sgpr_count");
   image.agpr_count = kernel.number(".agpr_count").value_or(0);
@@ -305,8 +300,7 @@ std::vector<KernelImage> kernel_images(const Reader& file, const CodeObject& obj
   }
   const auto symbols = file.symbols();
   std::vector<KernelImage> images;
-  for (const Metadata& kernel :
-       Metadata(file, "the document", document.getRoot()).list("amdhsa.kernels", "kernel")) {
+  for (const Metadata& kernel : Metadata(file, "the document", document.getRoot()).list("amdhsa.kernels", "kernel")) {
     images.push_back(kernel_image(file, kernel, object, symbols));
   }
   return images;

@@ -55,12 +55,8 @@ struct KernelDescriptor {
   bool enable_sgpr_flat_scratch_init() const { return bits(properties, 5, 1) != 0; }       // 2
   bool enable_sgpr_private_segment_size() const { return bits(properties, 6, 1) != 0; }    // 1
   bool uses_dynamic_stack() const { return bits(properties, 11, 1) != 0; }
-  std::uint32_t kernarg_preload_dwords() const {
-    return bits(kernarg_preload, 0, 7);
-  }  // one SGPR each, after those
-  std::uint32_t kernarg_preload_offset() const {
-    return bits(kernarg_preload, 7, 9);
-  }  // dwords into the arguments
+  std::uint32_t kernarg_preload_dwords() const { return bits(kernarg_preload, 0, 7); }  // one SGPR each, after those
+  std::uint32_t kernarg_preload_offset() const { return bits(kernarg_preload, 7, 9); }  // dwords into the arguments
 
  private:
   static constexpr std::uint32_t bits(std::uint32_t value, unsigned from, unsigned width) {
@@ -89,8 +85,7 @@ struct CodeObject {
   std::vector<std::byte> code;       // section .text
   std::uint64_t code_address = 0;    // its address in the file's own address space
   std::vector<KernelImage> kernels;  // in the metadata's order
-  std::vector<SourcePoint>
-      lines;  // sorted by offset, at most one for an offset; empty without debug information
+  std::vector<SourcePoint> lines;    // sorted by offset, at most one for an offset; empty without debug information
   std::uint32_t code_object_version = 0;  // 4, 5 or 6
 };
 

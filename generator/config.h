@@ -1,4 +1,5 @@
-// What is asked for: one attention kernel. Read from the command line or JSON, checked against what the schedules offer.
+// What is asked for: one attention kernel. Read from the command line or JSON, checked against what the schedules
+// offer.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -28,11 +29,12 @@ struct AttentionConfig {
 };
 
 // The keys of the JSON form are the command line's long options with underscores: {"head_dim": 128, "dtype": "fp8"}.
-// Missing keys keep their defaults; v_head_dim follows head_dim. Throws Error naming an unknown key, a wrong type or value.
+// Missing keys keep their defaults; v_head_dim follows head_dim. Throws Error naming an unknown key, a wrong type or
+// value.
 AttentionConfig config_from_json(const nlohmann::json& json, std::string_view source);
 nlohmann::ordered_json to_json(const AttentionConfig& config);
 
-DataType parse_dtype(std::string_view text);    // "fp8" and "e4m3"; throws Error that lists these
+DataType parse_dtype(std::string_view text);   // "fp8" and "e4m3"; throws Error that lists these
 Softmax parse_softmax(std::string_view text);  // "exact"; throws Error that lists these
 
 }  // namespace zyfa::generator

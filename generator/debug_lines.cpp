@@ -71,8 +71,7 @@ bool skip_entries(const llvm::DataExtractor& data, Cursor& at, std::uint8_t offs
 // The rest of a DWARF 5 prologue after its version.
 bool skip_prologue_5(const llvm::DataExtractor& data, Cursor& at, std::uint8_t offset_bytes) {
   if (data.getU8(at) != 8 || data.getU8(at) != 0) return false;  // bytes of an address, of a segment
-  data.skip(
-      at, offset_bytes + 5);  // prologue length, instruction length, operations, is_stmt, line base and range
+  data.skip(at, offset_bytes + 5);  // prologue length, instruction length, operations, is_stmt, line base and range
   const std::uint8_t opcode_base = data.getU8(at);
   if (opcode_base == 0) return false;
   data.skip(at, opcode_base - 1);
@@ -92,8 +91,7 @@ std::size_t readable_bytes(std::string_view section) {
     const std::uint64_t body = at.tell();
     const std::uint16_t version = data.getU16(at);
     const bool readable = at && bytes <= section.size() - body && version >= 2 && version <= 5 &&
-                          (version < 5 || skip_prologue_5(data, at, wide ? 8 : 4)) && at &&
-                          at.tell() <= body + bytes;
+                          (version < 5 || skip_prologue_5(data, at, wide ? 8 : 4)) && at && at.tell() <= body + bytes;
     llvm::consumeError(at.takeError());
     if (!readable) break;
     table = body + bytes;
@@ -113,8 +111,7 @@ std::vector<SourcePoint> read_debug_lines(const DebugSections& sections, std::ui
   add("debug_line_str", sections.debug_line_str);
   add("debug_str", sections.debug_str);
   const auto ignore = [](llvm::Error fault) { llvm::consumeError(std::move(fault)); };
-  const auto context =
-      llvm::DWARFContext::create(buffers, /*AddrSize=*/8, /*isLittleEndian=*/true, ignore, ignore);
+  const auto context = llvm::DWARFContext::create(buffers, /*AddrSize=*/8, /*isLittleEndian=*/true, ignore, ignore);
   const llvm::DWARFObject& debug = context->getDWARFObj();
   llvm::DWARFDataExtractor data(debug, debug.getLineSection(), /*IsLittleEndian=*/true, /*AddressSize=*/8);
   llvm::DWARFDebugLine::SectionParser parser(data, *context, context->normal_units());

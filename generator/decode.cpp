@@ -57,8 +57,8 @@ void attach_sources(DecodedKernel& kernel, const CodeObject& object, std::uint64
   SourceLine where;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     for (; point != object.lines.end() && point->offset <= code_offset + lines[i].offset; ++point)
-      where = point->file.empty() ? SourceLine{}
-                                  : SourceLine{kernel.files.insert(point->file).first->c_str(), point->line};
+      where =
+          point->file.empty() ? SourceLine{} : SourceLine{kernel.files.insert(point->file).first->c_str(), point->line};
     kernel.program.code[i].where = where;
   }
 }

@@ -1,5 +1,5 @@
-// From the bytes of a code object back to a Program: the same values that the builder made, so that everything downstream
-// takes either.
+// From the bytes of a code object back to a Program: the same values that the builder made, so that everything
+// downstream takes either.
 #pragma once
 
 #include "generator/code_object.h"
@@ -15,8 +15,8 @@ struct DecodedKernel {
   std::set<std::string> files;  // owns the names that the instructions' source lines point to
 };
 
-// Decodes the kernel's code. Throws Error that lists the instructions which are not in the table, with their offsets, and
-// for branches that leave the kernel or lead into the middle of an instruction.
+// Decodes the kernel's code. Throws Error that lists the instructions which are not in the table, with their offsets,
+// and for branches that leave the kernel or lead into the middle of an instruction.
 DecodedKernel decode(const CodeObject& object, const KernelImage& kernel);
 
 // The kernel of that name, or the only one if `symbol` is empty. Throws Error that lists what there is.

@@ -13,8 +13,8 @@ struct GeneratedKernel {
   nlohmann::ordered_json manifest;     // .json
 };
 
-// The same configuration and machine give the same bytes. Throws Error for a shape without a schedule and for a kernel that
-// does not pass its checks.
+// The same configuration and machine give the same bytes. Throws Error for a shape without a schedule and for a kernel
+// that does not pass its checks.
 GeneratedKernel generate(const AttentionConfig& config, const isa::Machine& machine);
 
 struct KernelFiles {

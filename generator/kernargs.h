@@ -34,11 +34,11 @@ static_assert(sizeof(AttentionKernargs) == 240);
 struct KernargField {
   std::string_view name;
   std::uint32_t offset;
-  std::uint32_t size;         // bytes
-  std::string_view kind;      // "global_buffer" or "by_value", as in the code object's metadata
-  std::string_view type;      // of the value, or of the elements pointed to
-  std::string_view unit;      // "bytes", "rows", ...
-  std::string_view meaning;   // one line
+  std::uint32_t size;        // bytes
+  std::string_view kind;     // "global_buffer" or "by_value", as in the code object's metadata
+  std::string_view type;     // of the value, or of the elements pointed to
+  std::string_view unit;     // "bytes", "rows", ...
+  std::string_view meaning;  // one line
 };
 
 std::span<const KernargField> attention_kernarg_fields();

@@ -32,8 +32,7 @@ class PrivateDirectory {
     if (fault) throw Error("TMPDIR names no directory to link in: {}", fault.message());
     std::string pattern = (parent / "zyfa-link-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error("cannot make a directory to link in, {}: {}", pattern,
-                  std::generic_category().message(errno));
+      throw Error("cannot make a directory to link in, {}: {}", pattern, std::generic_category().message(errno));
     }
     path_ = pattern;
   }
@@ -133,8 +132,7 @@ std::vector<std::byte> link(std::span<const std::byte> object) {
   llvm::raw_string_ostream stream(messages);
   const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
   const std::lock_guard lock(one_link);
-  if (!usable)
-    throw Error("link: LLD stopped on a damaged object earlier in this process and cannot run again");
+  if (!usable) throw Error("link: LLD stopped on a damaged object earlier in this process and cannot run again");
   const CrashRecovery recovery;
   const lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
   usable = result.canRunAgain;

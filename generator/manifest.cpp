@@ -26,28 +26,28 @@ ordered_json kernargs() {
 }
 
 ordered_json launch(const AttentionPlan& plan) {
-  return {{"workgroup_size", {plan.workgroup_size(), 1, 1}},
-          {"grid_unit", "workgroups"},
-          {"grid",
-           {{"x", fmt::format("ceil(seqlen_q / {})", plan.queries_per_workgroup())},
-            {"y", "query heads"},
-            {"z", "batch"}}},
-          {"queries_per_workgroup", plan.queries_per_workgroup()},
-          {"dynamic_lds_bytes", 0},
-          {"empty_grid", "seqlen_q = 0 has nothing to compute: do not launch"}};
+  return {
+      {"workgroup_size", {plan.workgroup_size(), 1, 1}},
+      {"grid_unit", "workgroups"},
+      {"grid",
+       {{"x", fmt::format("ceil(seqlen_q / {})", plan.queries_per_workgroup())}, {"y", "query heads"}, {"z", "batch"}}},
+      {"queries_per_workgroup", plan.queries_per_workgroup()},
+      {"dynamic_lds_bytes", 0},
+      {"empty_grid", "seqlen_q = 0 has nothing to compute: do not launch"}};
 }
 
 ordered_json semantics(const AttentionPlan& plan) {
-  return {{"q k v", "OCP e4m3fn (not fnuz); real value = code * descale of (batch, key/value head)"},
-          {"o", "bf16"},
-          {"lse", plan.config.lse ? "f32, natural logarithm, scale and descales included, [batch, head, query]"
-                                  : "not written"},
-          {"mask", plan.config.causal ? "causal, bottom-right: key j is visible to query i iff j <= i + seqlen_k - seqlen_q"
-                                      : "none"},
-          {"empty rows", "o = 0, lse = -infinity"},
-          {"key/value head of query head h", "h / heads_per_kv_head, rounded down"},
-          {"softmax", fmt::format("{}; probabilities lifted by 2^{}, rounded to e4m3 and divided by their rounded sum",
-                                  name(plan.config.softmax), plan.lift_log2)}};
+  return {
+      {"q k v", "OCP e4m3fn (not fnuz); real value = code * descale of (batch, key/value head)"},
+      {"o", "bf16"},
+      {"lse",
+       plan.config.lse ? "f32, natural logarithm, scale and descales included, [batch, head, query]" : "not written"},
+      {"mask", plan.config.causal ? "causal, bottom-right: key j is visible to query i iff j <= i + seqlen_k - seqlen_q"
+                                  : "none"},
+      {"empty rows", "o = 0, lse = -infinity"},
+      {"key/value head of query head h", "h / heads_per_kv_head, rounded down"},
+      {"softmax", fmt::format("{}; probabilities lifted by 2^{}, rounded to e4m3 and divided by their rounded sum",
+                              name(plan.config.softmax), plan.lift_log2)}};
 }
 
 ordered_json limits() {

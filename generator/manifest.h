@@ -1,5 +1,5 @@
-// The JSON beside every code object: all that a runtime needs to launch the kernel and a user to judge it. docs/kernel.md
-// describes the fields.
+// The JSON beside every code object: all that a runtime needs to launch the kernel and a user to judge it.
+// docs/kernel.md describes the fields.
 #pragma once
 
 #include "generator/builder.h"

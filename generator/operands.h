@@ -1,5 +1,5 @@
-// Argument types of the builder's methods. They accept what the instruction's operand accepts, so that a wrong width or a
-// float where an integer is meant does not compile.
+// Argument types of the builder's methods. They accept what the instruction's operand accepts, so that a wrong width or
+// a float where an integer is meant does not compile.
 #pragma once
 
 #include "isa/isa.h"
@@ -30,7 +30,8 @@ inline Modified magnitude(Operand operand) {
 template <isa::Type T>
 inline constexpr bool is_float = T == isa::Type::f32 || T == isa::Type::f64 || T == isa::Type::f16;
 template <isa::Type T>
-inline constexpr int width = T == isa::Type::u64 || T == isa::Type::i64 || T == isa::Type::f64 || T == isa::Type::mask ? 2 : 1;
+inline constexpr int width =
+    T == isa::Type::u64 || T == isa::Type::i64 || T == isa::Type::f64 || T == isa::Type::mask ? 2 : 1;
 
 constexpr int element_bits(isa::Type t) {
   return t == isa::Type::e4m3 ? 8 : t == isa::Type::bf16 || t == isa::Type::f16 ? 16 : 32;

@@ -12,8 +12,8 @@ constexpr SupportedShape shapes[] = {
 };
 
 bool offers(const SupportedShape& shape, const AttentionConfig& config) {
-  return shape.dtype == config.dtype && shape.head_dim == config.head_dim &&
-         shape.v_head_dim == config.v_head_dim && shape.softmax == config.softmax;
+  return shape.dtype == config.dtype && shape.head_dim == config.head_dim && shape.v_head_dim == config.v_head_dim &&
+         shape.softmax == config.softmax;
 }
 
 // The configuration spelled out, so that a symbol can be told apart by eye and two kernels never share one.

@@ -3,24 +3,24 @@
 
 #include "generator/config.h"
 
+#include <cstdint>
 #include <span>
 #include <string>
-#include <cstdint>
 
 namespace zyfa::generator {
 
 // LDS layout of K and V tiles (kernel.md 3, docs/kernel.md). A tile is cut into slices of 1 KiB, what one wave's
-// LDS-DMA of 16 bytes per lane delivers; 16 bytes of padding behind each slice move the banks on, which makes the reads of
-// both tiles conflict-free.
+// LDS-DMA of 16 bytes per lane delivers; 16 bytes of padding behind each slice move the banks on, which makes the reads
+// of both tiles conflict-free.
 struct LdsPlan {
   static constexpr int slice_bytes = 1024;
   static constexpr int pad_bytes = 16;
   static constexpr int slice_stride = slice_bytes + pad_bytes;
 
-  int k_slices = 0, v_slices = 0;         // per tile
-  int k_offset = 0, v_offset = 0;         // within a buffer, bytes
-  int buffer_stride = 0;                  // from one buffer (K tile and V tile) to the next, bytes
-  static constexpr int buffers = 2;       // one is filled while the other is read
+  int k_slices = 0, v_slices = 0;    // per tile
+  int k_offset = 0, v_offset = 0;    // within a buffer, bytes
+  int buffer_stride = 0;             // from one buffer (K tile and V tile) to the next, bytes
+  static constexpr int buffers = 2;  // one is filled while the other is read
   int total_bytes() const { return buffers * buffer_stride; }
 };
 

@@ -49,8 +49,7 @@ std::string RegisterFile::name(const Range& range) const {
 
 std::string RegisterFile::map() const {
   std::string text;
-  for (const Range& range : live_)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name(range), range.name);
+  for (const Range& range : live_) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name(range), range.name);
   return text;
 }
 

@@ -13,8 +13,8 @@ class RegisterFile {
   // `kind` is the letter of the file, for messages; `size` registers.
   RegisterFile(char kind, int size);
 
-  // The lowest free range of `count` registers that starts at a multiple of `alignment`. Throws Error with the register map
-  // if there is none.
+  // The lowest free range of `count` registers that starts at a multiple of `alignment`. Throws Error with the register
+  // map if there is none.
   int allocate(int count, int alignment, std::string_view name);
   // Takes exactly [first, first + count). Throws Error if any of it is taken.
   void claim(int first, int count, std::string_view name);

@@ -7,8 +7,7 @@
 namespace zyfa::generator {
 
 std::string sha256(std::span<const std::byte> bytes) {
-  const auto digest =
-      llvm::SHA256::hash({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  const auto digest = llvm::SHA256::hash({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
   std::string text;
   for (const std::uint8_t byte : digest) text += fmt::format("{:02x}", byte);
   return text;

@@ -3,8 +3,8 @@
 #include "generator/generate.h"
 #include "generator/machine_file.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
+#include <CLI/CLI.hpp>
 
 #include <fstream>
 #include <iostream>
@@ -116,8 +116,10 @@ int run(const Arguments& args) {
 
 // --NAME and --no-NAME, of which one may be given.
 void add_choice(CLI::App& app, const std::string& name, std::optional<bool>& choice, const char* yes, const char* no) {
-  CLI::Option* on = app.add_flag_callback("--" + name, [&choice] { choice = true; }, yes);
-  CLI::Option* off = app.add_flag_callback("--no-" + name, [&choice] { choice = false; }, no);
+  CLI::Option* on = app.add_flag_callback(
+      "--" + name, [&choice] { choice = true; }, yes);
+  CLI::Option* off = app.add_flag_callback(
+      "--no-" + name, [&choice] { choice = false; }, no);
   off->excludes(on);
 }
 

@@ -59,9 +59,8 @@ struct Operand {
 };
 
 // The fp32 values that CDNA4 encodes inline (ISA 5.1, operand encodings 240..248; the last is 1 / (2 pi)).
-inline constexpr std::array<std::uint32_t, 9> inline_floats = {0x3f000000, 0xbf000000, 0x3f800000,
-                                                               0xbf800000, 0x40000000, 0xc0000000,
-                                                               0x40800000, 0xc0800000, 0x3e22f983};
+inline constexpr std::array<std::uint32_t, 9> inline_floats = {
+    0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000, 0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
 
 constexpr Operand Operand::constant(std::uint32_t bits) {
   const auto number = static_cast<std::int32_t>(bits);
@@ -80,10 +79,10 @@ struct Modifiers {
   static constexpr std::uint8_t row_default = 0xff;
   static constexpr std::uint8_t not_waited = 0xff;
 
-  std::int32_t offset = 0;      // memory: bytes. buffer ... lds: added to the global and to the LDS address
-  std::uint8_t op_sel = 0;      // bit i: source i takes its high half; bit 3: the destination's high half is written
-  std::uint8_t op_sel_hi = row_default;  // packed: bit i: the high result takes source i's high half (default all ones);
-                                         // scaled MFMA: high bit of source i's scale byte select (default 0)
+  std::int32_t offset = 0;  // memory: bytes. buffer ... lds: added to the global and to the LDS address
+  std::uint8_t op_sel = 0;  // bit i: source i takes its high half; bit 3: the destination's high half is written
+  std::uint8_t op_sel_hi = row_default;  // packed: bit i: the high result takes source i's high half (default all
+                                         // ones); scaled MFMA: high bit of source i's scale byte select (default 0)
   std::uint8_t neg_lo = 0, neg_hi = 0;               // packed: bit i negates source i of the low / high result
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;         // MFMA: formats of A and B (f8f6f4), broadcast otherwise
   bool offen = false, idxen = false, lds = false;    // buffer addressing

@@ -138,9 +138,12 @@ std::uint8_t op_sel_hi(const Inst& inst) {
   if (inst.mods.op_sel_hi != Modifiers::row_default) return inst.mods.op_sel_hi;
   switch (desc(inst.op).kind) {
     case Kind::PK_F32_2:
-    case Kind::PK_MOVE: return 3;
-    case Kind::PK_F32_3: return 7;
-    default: return 0;
+    case Kind::PK_MOVE:
+      return 3;
+    case Kind::PK_F32_3:
+      return 7;
+    default:
+      return 0;
   }
 }
 
@@ -159,11 +162,14 @@ bool is_branch(const Inst& inst) { return desc(inst.op).kind == Kind::BRANCH; }
 Counter counter(const Inst& inst) {
   switch (desc(inst.op).cls) {
     case Class::VmemLoad:
-    case Class::VmemStore: return Counter::vm;
+    case Class::VmemStore:
+      return Counter::vm;
     case Class::LdsRead:
     case Class::LdsWrite:
-    case Class::Smem: return Counter::lgkm;
-    default: return Counter::none;
+    case Class::Smem:
+      return Counter::lgkm;
+    default:
+      return Counter::none;
   }
 }
 

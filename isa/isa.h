@@ -20,7 +20,8 @@ enum class Kind : std::uint8_t {
   // clang-format on
 };
 
-// What kind of work an instruction is to the machine. Wait states (hazards.h) and clocks hang on the class, not the row.
+// What kind of work an instruction is to the machine. Wait states (hazards.h) and clocks hang on the class, not the
+// row.
 enum class Class : std::uint8_t {
   Salu,         // scalar ALU
   Smem,         // scalar memory
@@ -35,7 +36,7 @@ enum class Class : std::uint8_t {
   Mfma,         // matrix; passes(inst) says how long
   LdsRead,
   LdsWrite,
-  VmemLoad,   // buffer and global loads, LDS-DMA included
+  VmemLoad,  // buffer and global loads, LDS-DMA included
   VmemStore,
 };
 
@@ -61,18 +62,18 @@ struct Desc {
   std::array<Arg, max_args> args{};  // in text order, destination first
   SccUse scc = SccUse::keeps;
   Effect effect = Effect::none;
-  std::uint16_t m = 0, n = 0, k = 0;                 // matrix shape
-  std::uint8_t passes = 0, passes_small = 0;         // 1 pass = 4 clk; passes_small: f8f6f4 with neither source FP8/BF8
-  std::uint8_t memory_bytes = 0;                     // per lane (vector memory, LDS) or in all (scalar memory)
-  std::uint8_t element_bits = 0;                     // transposing LDS reads
-  std::uint8_t swap_row = 0;                         // SWAP_LANES
+  std::uint16_t m = 0, n = 0, k = 0;          // matrix shape
+  std::uint8_t passes = 0, passes_small = 0;  // 1 pass = 4 clk; passes_small: f8f6f4 with neither source FP8/BF8
+  std::uint8_t memory_bytes = 0;              // per lane (vector memory, LDS) or in all (scalar memory)
+  std::uint8_t element_bits = 0;              // transposing LDS reads
+  std::uint8_t swap_row = 0;                  // SWAP_LANES
 };
 
 const Desc& desc(Op op);
 std::optional<Op> find_op(std::string_view mnemonic);
 
-// The argument as this instruction uses it: f8f6f4 sources are as wide as their format (8, 6 or 4 dwords), LDS-DMA loads
-// have no data register.
+// The argument as this instruction uses it: f8f6f4 sources are as wide as their format (8, 6 or 4 dwords), LDS-DMA
+// loads have no data register.
 Arg arg(const Inst& inst, int index);
 
 // Formats of the f8f6f4 instructions' A and B (cbsz and blgp): CDNA4 ISA 7.1, gfx950.md 3.
@@ -88,7 +89,8 @@ std::uint8_t op_sel_hi(const Inst& inst);
 // Rows whose mnemonic needs a suffix (_e32, _e64, ...): form is never `natural`. All others are always `natural`.
 bool has_short_form(Kind kind);
 
-bool is_valu(const Inst& inst);  // anything on the vector ALU port but MFMA: Valu, ValuQuarter, Valu64, ValuPacked, Trans
+bool is_valu(
+    const Inst& inst);  // anything on the vector ALU port but MFMA: Valu, ValuQuarter, Valu64, ValuPacked, Trans
 bool is_mfma(const Inst& inst);
 bool is_vmem(const Inst& inst);     // counted by vmcnt
 bool is_lds_dma(const Inst& inst);  // buffer_load ... lds

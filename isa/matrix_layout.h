@@ -16,9 +16,7 @@ struct MatrixSourceLayout {
   int elements;
   int run;  // elements of a lane that are consecutive in k
 
-  constexpr int k(int group, int element) const {
-    return run * groups * (element / run) + run * group + element % run;
-  }
+  constexpr int k(int group, int element) const { return run * groups * (element / run) + run * group + element % run; }
 };
 
 // FP8 operands longer than 16 bytes come in two halves of 16 consecutive k (f8f6f4); all others are one run.

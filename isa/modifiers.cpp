@@ -32,9 +32,8 @@ bool takes_clamp(const Inst& inst, const Desc& d) {
     default:
       return false;
   }
-  constexpr Op saturating[] = {Op::v_add_u32,     Op::v_sub_u32,     Op::v_subrev_u32,
-                               Op::v_add_i32,     Op::v_sub_i32,     Op::v_mul_i32_i24,
-                               Op::v_mul_u32_u24, Op::v_mad_u32_u24, Op::v_mad_i32_i24};
+  constexpr Op saturating[] = {Op::v_add_u32,     Op::v_sub_u32,     Op::v_subrev_u32,  Op::v_add_i32,    Op::v_sub_i32,
+                               Op::v_mul_i32_i24, Op::v_mul_u32_u24, Op::v_mad_u32_u24, Op::v_mad_i32_i24};
   return std::find(std::begin(saturating), std::end(saturating), inst.op) != std::end(saturating);
 }
 
@@ -57,8 +56,7 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
   }
   const bool buffer = d.kind == Kind::BUFFER_LOAD || d.kind == Kind::BUFFER_STORE;
   if (buffer) left.offen = left.idxen = false;
-  if (buffer || d.kind == Kind::GLOBAL_LOAD || d.kind == Kind::GLOBAL_STORE)
-    left.sc0 = left.sc1 = left.nt = false;
+  if (buffer || d.kind == Kind::GLOBAL_LOAD || d.kind == Kind::GLOBAL_STORE) left.sc0 = left.sc1 = left.nt = false;
   if (d.kind == Kind::BUFFER_LOAD) left.lds = false;
   if (d.kind == Kind::WAITCNT) left.vmcnt = left.expcnt = left.lgkmcnt = Modifiers::not_waited;
   if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3) left.op_sel &= 7;
@@ -91,8 +89,8 @@ std::string check_modifiers(const Inst& inst) {
   if (mods.dpp_row_mask > 15 || mods.dpp_bank_mask > 15) return "a DPP mask has more than 4 bits";
   const int formats = d.kind == Kind::MFMA ? 7 : 4;
   if (mods.cbsz > formats || mods.blgp > formats || mods.abid > 15)
-    return fmt::format("cbsz {} or blgp {} is outside 0..{}, or abid {} outside 0..15", mods.cbsz, mods.blgp,
-                       formats, mods.abid);
+    return fmt::format("cbsz {} or blgp {} is outside 0..{}, or abid {} outside 0..15", mods.cbsz, mods.blgp, formats,
+                       mods.abid);
   if (mods.lds && inst.op == Op::buffer_load_dwordx2) return "LDS-DMA moves 1, 3 or 4 dwords per lane";
   for (const WaitField& wait : wait_fields)
     if (mods.*wait.field != Modifiers::not_waited && mods.*wait.field >= wait.highest)

@@ -54,8 +54,7 @@ std::size_t packed_capacity(std::size_t dwords, int width_bits) {
 void check_index(std::size_t dwords, int width_bits, std::size_t index) {
   const std::size_t capacity = packed_capacity(dwords, width_bits);
   if (index < capacity) return;
-  throw Error("packed element {}: {} dwords hold {} elements of {} bits", index, dwords, capacity,
-              width_bits);
+  throw Error("packed element {}: {} dwords hold {} elements of {} bits", index, dwords, capacity, width_bits);
 }
 
 std::uint32_t code_at(std::span<const std::uint32_t> dwords, int width_bits, std::size_t index) {
@@ -102,11 +101,9 @@ void set_packed_code(std::span<std::uint32_t> dwords, int width_bits, std::size_
 void unpack(const Format& format, std::span<const std::uint32_t> dwords, std::span<float> values) {
   const std::size_t capacity = packed_capacity(dwords.size(), format.width_bits());
   if (values.size() > capacity) {
-    throw Error("{} values of {} wanted: {} dwords hold {}", values.size(), format.name, dwords.size(),
-                capacity);
+    throw Error("{} values of {} wanted: {} dwords hold {}", values.size(), format.name, dwords.size(), capacity);
   }
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = decode(format, code_at(dwords, format.width_bits(), i));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = decode(format, code_at(dwords, format.width_bits(), i));
 }
 
 }  // namespace zyfa::isa

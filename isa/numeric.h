@@ -118,8 +118,7 @@ void unpack(const Format& format, std::span<const std::uint32_t> dwords, std::sp
 template <std::size_t Size>
 constexpr std::array<float, Size> decoded_codes(const Format& format) {
   std::array<float, Size> values{};
-  for (std::size_t code = 0; code < Size; ++code)
-    values[code] = decode(format, static_cast<std::uint32_t>(code));
+  for (std::size_t code = 0; code < Size; ++code) values[code] = decode(format, static_cast<std::uint32_t>(code));
   return values;
 }
 inline constexpr std::array<float, 256> e4m3_table = decoded_codes<256>(e4m3_format);
@@ -169,9 +168,7 @@ inline std::uint8_t float_to_e5m2(float value, Overflow overflow = Overflow::to_
 }
 
 // A plain shift, as kernels do it too, so that even a signalling NaN keeps its bits.
-inline float bf16_to_float(std::uint16_t code) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(code) << 16);
-}
+inline float bf16_to_float(std::uint16_t code) { return std::bit_cast<float>(static_cast<std::uint32_t>(code) << 16); }
 
 // v_cvt_pk_bf16_f32, one half: nearest even, overflow to infinity, NaN made quiet with sign and payload kept.
 inline std::uint16_t float_to_bf16(float value) {

@@ -1,5 +1,5 @@
-// What an instruction touches, and whether its operands can be encoded: derived from the table and the encoding rules of
-// the row kinds.
+// What an instruction touches, and whether its operands can be encoded: derived from the table and the encoding rules
+// of the row kinds.
 
 #include "isa/isa.h"
 #include "isa/modifiers.h"
@@ -26,8 +26,7 @@ Files files(const Desc& d, int index, bool writes) {
   const Kind k = d.kind;
   if (is_scalar_kind(k)) return {.sgpr = true, .constant = !writes && !(k == Kind::SMEM_LOAD && index == 1)};
   if (k == Kind::ACC_READ) return {.vgpr = index == 0, .agpr = index == 1};
-  if (k == Kind::ACC_WRITE)
-    return {.vgpr = index == 1, .agpr = index == 0, .sgpr = index == 1, .constant = index == 1};
+  if (k == Kind::ACC_WRITE) return {.vgpr = index == 1, .agpr = index == 0, .sgpr = index == 1, .constant = index == 1};
   if (is_matrix_kind(k)) {
     if (index >= 4) return {.vgpr = true};  // scales
     return {.vgpr = true, .agpr = true, .constant = index == 3};
@@ -80,12 +79,16 @@ bool exists(const Operand& scalar) {
 bool writes_reserved_register(const Desc& d, int index, const Operand& scalar) {
   const bool is_m0 = scalar.value == m0.first, is_exec = scalar.value >= exec.first;
   switch (d.kind) {
-    case Kind::SMEM_LOAD: return index == 0 && (is_m0 || is_exec);
+    case Kind::SMEM_LOAD:
+      return index == 0 && (is_m0 || is_exec);
     case Kind::READ_LANE:
-    case Kind::READ_FIRST_LANE: return index == 0 && is_m0;
+    case Kind::READ_FIRST_LANE:
+      return index == 0 && is_m0;
     case Kind::GLOBAL_LOAD:
-    case Kind::GLOBAL_STORE: return is_exec;
-    default: return false;
+    case Kind::GLOBAL_STORE:
+      return is_exec;
+    default:
+      return false;
   }
 }
 
@@ -119,8 +122,7 @@ std::string check_operand(const Desc& d, int index, const Operand& operand, cons
   const Files allowed = files(d, index, arg.role == Role::write || arg.role == Role::update);
   const bool fits = (operand.kind == OperandKind::vgpr && allowed.vgpr) ||
                     (operand.kind == OperandKind::agpr && allowed.agpr) ||
-                    (operand.kind == OperandKind::sgpr && allowed.sgpr) ||
-                    (operand.is_constant() && allowed.constant);
+                    (operand.kind == OperandKind::sgpr && allowed.sgpr) || (operand.is_constant() && allowed.constant);
   if (!fits) return fmt::format("argument {} is of a kind that the instruction does not take there", index);
   if ((operand.neg || operand.abs) && !takes_source_modifiers(d, index))
     return fmt::format("argument {} is no floating-point source and takes no neg or abs", index);
@@ -228,7 +230,8 @@ std::string check_form(const Inst& inst, const Desc& d) {
       return "e32 takes a vector register as its second source";
   }
   for (int i = 0; i < max_args; ++i)
-    if (d.args[static_cast<std::size_t>(i)].type == Type::mask && inst.args[static_cast<std::size_t>(i)] != Operand(vcc))
+    if (d.args[static_cast<std::size_t>(i)].type == Type::mask &&
+        inst.args[static_cast<std::size_t>(i)] != Operand(vcc))
       return "e32 and dpp take vcc as the lane mask";
   return {};
 }
@@ -268,9 +271,7 @@ Arg effective_arg(const Inst& inst, const Desc& d, int index) {
 }
 
 void add_implicit(const Inst& inst, const Desc& d, std::vector<Access>& list) {
-  const auto touch = [&list](S<2> r, bool write) {
-    list.push_back({OperandKind::sgpr, r.first, 2, write, -1});
-  };
+  const auto touch = [&list](S<2> r, bool write) { list.push_back({OperandKind::sgpr, r.first, 2, write, -1}); };
   if (is_vector_alu_kind(d.kind) || is_matrix_kind(d.kind) || is_lds_kind(d.kind) || is_vmem_kind(d.kind))
     touch(exec, false);
   if (d.kind == Kind::SAVEEXEC) {

@@ -28,8 +28,7 @@ std::optional<std::uint16_t> to_quad_permutation(std::string_view list) {
   int code = 0;
   for (int i = 0; i < 4; ++i) {
     const char c = list[static_cast<std::size_t>(2 * i)];
-    if (c < '0' || c > '3' || (i > 0 && list[static_cast<std::size_t>(2 * i - 1)] != ','))
-      return std::nullopt;
+    if (c < '0' || c > '3' || (i > 0 && list[static_cast<std::size_t>(2 * i - 1)] != ',')) return std::nullopt;
     code |= (c - '0') << (2 * i);
   }
   return static_cast<std::uint16_t>(code);

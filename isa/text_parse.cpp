@@ -83,8 +83,7 @@ std::optional<Operand> to_operand(std::string_view text) {
 
 // Where the row fixes what a number is: offsets and immediates are literals whatever their value, counts
 // never are.
-std::optional<Operand> to_argument(std::string_view text, const Desc& d, int index,
-                                   const FindLabel& find_label) {
+std::optional<Operand> to_argument(std::string_view text, const Desc& d, int index, const FindLabel& find_label) {
   const auto number = to_number(text);
   const auto bits = static_cast<std::uint32_t>(number.value_or(0));
   switch (d.kind) {
@@ -134,10 +133,8 @@ void read_mnemonic(std::string_view mnemonic, std::string_view line, Inst& inst)
   if (!op) throw Error("{} is not in the table: `{}`", mnemonic, line);
   inst.op = *op;
   const bool choice = has_short_form(desc(*op).kind);
-  if (choice && inst.form == Form::natural)
-    throw Error("{} needs a suffix, _e32, _e64 or _dpp: `{}`", mnemonic, line);
-  if (!choice && inst.form != Form::natural)
-    throw Error("{} has one encoding and takes no suffix: `{}`", name, line);
+  if (choice && inst.form == Form::natural) throw Error("{} needs a suffix, _e32, _e64 or _dpp: `{}`", mnemonic, line);
+  if (!choice && inst.form != Form::natural) throw Error("{} has one encoding and takes no suffix: `{}`", name, line);
 }
 
 std::vector<std::string_view> take_operands(std::string_view& rest) {

@@ -136,8 +136,7 @@ std::string wait_text(const Modifiers& mods) {
   std::string text, none;
   for (const WaitField& wait : wait_fields) {
     none += fmt::format(" {}({})", wait.name, wait.highest);
-    if (mods.*wait.field != Modifiers::not_waited)
-      text += fmt::format(" {}({})", wait.name, mods.*wait.field);
+    if (mods.*wait.field != Modifiers::not_waited) text += fmt::format(" {}({})", wait.name, mods.*wait.field);
   }
   return text.empty() ? none : text;
 }
@@ -150,8 +149,7 @@ std::string modifiers_text(const Inst& inst, const Desc& d) {
   for (const Flag& flag : address_flags)
     if (mods.*flag.field) text += fmt::format(" {}", flag.name);
   if (mods.offset)
-    text += d.kind == Kind::SMEM_LOAD ? " offset:" + signed_hex(mods.offset)
-                                      : fmt::format(" offset:{}", mods.offset);
+    text += d.kind == Kind::SMEM_LOAD ? " offset:" + signed_hex(mods.offset) : fmt::format(" offset:{}", mods.offset);
   for (const Flag& flag : memory_flags)
     if (mods.*flag.field) text += fmt::format(" {}", flag.name);
   text += lists_text(inst, d);
@@ -167,8 +165,7 @@ std::string text_of(const Inst& inst, const Program* program) {
   const Desc& d = desc(inst.op);
   std::string text = fmt::format("{}{}", d.name, form_suffixes[static_cast<std::size_t>(inst.form)]);
   std::string_view separator = " ";
-  for (int i = is_lds_dma(inst) ? 1 : 0;
-       i < max_args && d.args[static_cast<std::size_t>(i)].role != Role::none; ++i) {
+  for (int i = is_lds_dma(inst) ? 1 : 0; i < max_args && d.args[static_cast<std::size_t>(i)].role != Role::none; ++i) {
     text += separator;
     text += argument_text(inst, d, i, program);
     separator = ", ";
@@ -206,8 +203,8 @@ std::string print(const Program& program) {
   }
   print_label(program.code.size());
   if (label != lines.end())
-    throw Error("label {} stands at instruction {}, past the end of the program ({} instructions)",
-                label->second, label->first, program.code.size());
+    throw Error("label {} stands at instruction {}, past the end of the program ({} instructions)", label->second,
+                label->first, program.code.size());
   return text;
 }
 

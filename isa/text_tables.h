@@ -57,8 +57,7 @@ struct Flag {
   std::string_view name;
   bool Modifiers::*field;
 };
-inline constexpr std::array<Flag, 2> address_flags = {
-    {{"idxen", &Modifiers::idxen}, {"offen", &Modifiers::offen}}};
+inline constexpr std::array<Flag, 2> address_flags = {{{"idxen", &Modifiers::idxen}, {"offen", &Modifiers::offen}}};
 inline constexpr std::array<Flag, 4> memory_flags = {
     {{"sc0", &Modifiers::sc0}, {"nt", &Modifiers::nt}, {"sc1", &Modifiers::sc1}, {"lds", &Modifiers::lds}}};
 
@@ -88,9 +87,8 @@ struct WaitField {
   std::uint8_t Modifiers::*field;
   std::uint8_t highest;
 };
-inline constexpr std::array<WaitField, 3> wait_fields = {{{"vmcnt", &Modifiers::vmcnt, 63},
-                                                          {"expcnt", &Modifiers::expcnt, 7},
-                                                          {"lgkmcnt", &Modifiers::lgkmcnt, 15}}};
+inline constexpr std::array<WaitField, 3> wait_fields = {
+    {{"vmcnt", &Modifiers::vmcnt, 63}, {"expcnt", &Modifiers::expcnt, 7}, {"lgkmcnt", &Modifiers::lgkmcnt, 15}}};
 
 inline constexpr std::array<std::string_view, 5> form_suffixes = {"", "_e32", "_e64", "_dpp", "_sdwa"};
 

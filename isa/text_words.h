@@ -17,8 +17,7 @@ inline bool take_prefix(std::string_view& text, std::string_view prefix) {
 }
 
 inline bool take_brackets(std::string_view& text, std::string_view open, std::string_view close) {
-  if (text.size() < open.size() + close.size() || !text.starts_with(open) || !text.ends_with(close))
-    return false;
+  if (text.size() < open.size() + close.size() || !text.starts_with(open) || !text.ends_with(close)) return false;
   text = text.substr(open.size(), text.size() - open.size() - close.size());
   return true;
 }

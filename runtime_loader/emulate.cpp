@@ -64,8 +64,9 @@ class DeviceInputs {
   void fill_fused(const AttentionInputs& inputs) {
     const AttentionShape& s = inputs.shape;
     if (s.seqlen_q != s.seqlen_k || s.head_dim != s.v_head_dim)
-      throw Error("layout fused_qkv needs as many keys as queries and one head dim; the problem has {} and {}, {} and {}",
-                  s.seqlen_q, s.seqlen_k, s.head_dim, s.v_head_dim);
+      throw Error(
+          "layout fused_qkv needs as many keys as queries and one head dim; the problem has {} and {}, {} and {}",
+          s.seqlen_q, s.seqlen_k, s.head_dim, s.v_head_dim);
     const std::int64_t row = std::int64_t{s.heads + 2 * s.kv_heads} * s.head_dim;
     const TensorStrides stride{row, s.head_dim, row * s.seqlen_q};
     buffers_[0].resize(static_cast<std::size_t>(row * s.seqlen_q * s.batch));
@@ -131,8 +132,8 @@ Layout parse_layout(std::string_view name) {
 }
 
 AttentionOutput EmulatedRun::output() const {
-  const TensorStrides bytes =
-      strides(layout, shape.seqlen_q, shape.heads, std::int64_t{shape.v_head_dim} * std::int64_t{sizeof(std::uint16_t)});
+  const TensorStrides bytes = strides(layout, shape.seqlen_q, shape.heads,
+                                      std::int64_t{shape.v_head_dim} * std::int64_t{sizeof(std::uint16_t)});
   return {o, bytes.batch / 2, bytes.row / 2, bytes.head / 2, lse};
 }
 
@@ -146,8 +147,8 @@ EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs,
   check(inputs);
   check_suits(kernel, inputs);
   const AttentionShape& s = inputs.shape;
-  const auto rows = static_cast<std::size_t>(s.batch) * static_cast<std::size_t>(s.heads) *
-                    static_cast<std::size_t>(s.seqlen_q);
+  const auto rows =
+      static_cast<std::size_t>(s.batch) * static_cast<std::size_t>(s.heads) * static_cast<std::size_t>(s.seqlen_q);
   EmulatedRun run{s, options.layout, {}, {}, {}, 0};
   run.o.assign(rows * static_cast<std::size_t>(s.v_head_dim), bf16_nan);
   if (kernel.manifest.config.lse) run.lse.assign(rows, std::numeric_limits<float>::quiet_NaN());

@@ -1,5 +1,5 @@
-// The emulator backend: puts a problem's tensors where a kernel can see them, launches it on the emulator, returns what it
-// wrote.
+// The emulator backend: puts a problem's tensors where a kernel can see them, launches it on the emulator, returns what
+// it wrote.
 #pragma once
 
 #include "isa/emulator/emulator.h"
@@ -36,8 +36,8 @@ struct EmulatedRun {
   AttentionOutput output() const;
 };
 
-// Throws Error if the kernel is for another head dim or mask than the inputs, or the layout does not suit them. What goes
-// wrong in the kernel is in result.trap. O and LSE start out as NaN.
+// Throws Error if the kernel is for another head dim or mask than the inputs, or the layout does not suit them. What
+// goes wrong in the kernel is in result.trap. O and LSE start out as NaN.
 EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs, const EmulationOptions& options = {});
 
 // Floating-point operations of the attention itself: 2 * (head_dim + v_head_dim) for every query and key it sees.

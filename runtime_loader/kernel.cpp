@@ -28,8 +28,7 @@ Kernel load_kernel(const fs::path& code_object, const fs::path& manifest) {
   Kernel kernel{generator::read_manifest(json), {}, {}};
   if (generator::sha256(bytes) != kernel.manifest.code_object_sha256)
     throw Error("{} is not the manifest of {}: the code object's sha256 differs", json.string(), code_object.string());
-  const generator::KernelImage& image =
-      generator::find_kernel(object, kernel.manifest.symbol, code_object.string());
+  const generator::KernelImage& image = generator::find_kernel(object, kernel.manifest.symbol, code_object.string());
   kernel.descriptor = image.descriptor;
   if (image.descriptor.kernarg_bytes != kernel.manifest.kernarg_bytes)
     throw Error("{} takes {} bytes of arguments, its manifest says {}", code_object.string(),

@@ -14,8 +14,8 @@ struct Kernel {
   generator::DecodedKernel code;
 };
 
-// Reads a .co and the manifest, by default the .json beside it. Throws Error naming the file for anything missing, damaged
-// or not decodable, and where manifest and code object contradict each other.
+// Reads a .co and the manifest, by default the .json beside it. Throws Error naming the file for anything missing,
+// damaged or not decodable, and where manifest and code object contradict each other.
 Kernel load_kernel(const std::filesystem::path& code_object, const std::filesystem::path& manifest = {});
 
 std::vector<std::byte> read_file(const std::filesystem::path& file);

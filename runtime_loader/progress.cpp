@@ -10,7 +10,8 @@ namespace zyfa::runtime {
 
 using namespace std::chrono_literals;
 
-ProgressBar::ProgressBar(std::string label, std::uint64_t all) : label_(std::move(label)), all_(std::max<std::uint64_t>(all, 1)) {
+ProgressBar::ProgressBar(std::string label, std::uint64_t all)
+    : label_(std::move(label)), all_(std::max<std::uint64_t>(all, 1)) {
   if (!isatty(STDERR_FILENO)) return;
   drawer_ = std::jthread([this](const std::stop_token& stop) {
     const auto start = std::chrono::steady_clock::now();
@@ -33,7 +34,8 @@ void ProgressBar::draw(double seconds) const {
   const double share = std::min(1.0, static_cast<double>(done_.load()) / static_cast<double>(all_));
   const int filled = static_cast<int>(share * width);
   const std::string left = share > 0.02 ? fmt::format("{:.0f} s left", seconds * (1 - share) / share) : "";
-  fmt::print(stderr, "\r\x1b[K{} [{:#<{}}{: <{}}] {:3.0f} % {}", label_, "", filled, "", width - filled, 100 * share, left);
+  fmt::print(stderr, "\r\x1b[K{} [{:#<{}}{: <{}}] {:3.0f} % {}", label_, "", filled, "", width - filled, 100 * share,
+             left);
   std::fflush(stderr);
 }
 

@@ -5,8 +5,8 @@
 #include "runtime_loader/progress.h"
 #include "runtime_loader/tensor_file.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <cstring>
@@ -95,7 +95,8 @@ void save_output(const EmulatedRun& run, const std::string& file) {
   for (int b = 0; b < s.batch; ++b)
     for (int r = 0; r < s.seqlen_q; ++r)
       for (int h = 0; h < s.heads; ++h, to += row_bytes)
-        std::memcpy(to, &out.o[static_cast<std::size_t>(b * out.batch_stride + r * out.row_stride + h * out.head_stride)],
+        std::memcpy(to,
+                    &out.o[static_cast<std::size_t>(b * out.batch_stride + r * out.row_stride + h * out.head_stride)],
                     row_bytes);
   save_npy(file, tensor);
 }
@@ -159,8 +160,8 @@ void print_report(const Arguments& args, const Kernel& kernel, const AttentionIn
   fmt::print("emulation  {:.2f} s, {:.1f} GFLOP/s, {} instructions\n", run.seconds,
              run.seconds > 0 ? attention_flops(s) / run.seconds * 1e-9 : 0, run.result.instructions);
   if (!c.passed)
-    fmt::print("worst      batch {}, query {}, head {}, element {}: {:.3g} of the row's root mean square\n", c.worst.batch,
-               c.worst.row, c.worst.head, c.worst.dim, c.max_element_error);
+    fmt::print("worst      batch {}, query {}, head {}, element {}: {:.3g} of the row's root mean square\n",
+               c.worst.batch, c.worst.row, c.worst.head, c.worst.dim, c.max_element_error);
   fmt::print("{}\n", c.passed ? "PASSED" : "FAILED");
 }
 
@@ -190,7 +191,8 @@ int main(int argc, char** argv) {
   app.add_option("--batch", args.shape.batch, "batch entries")->capture_default_str();
   app.add_option("--heads", args.shape.heads, "query heads")->capture_default_str();
   app.add_option("--kv-heads", args.shape.kv_heads, "key/value heads, a divisor of --heads (default: as --heads)");
-  app.add_option("--seqlen", args.shape.seqlen_q, "queries, and keys unless --seqlen-k is given")->capture_default_str();
+  app.add_option("--seqlen", args.shape.seqlen_q, "queries, and keys unless --seqlen-k is given")
+      ->capture_default_str();
   app.add_option("--seqlen-k", args.shape.seqlen_k, "keys");
   app.add_option("--input", args.input, "gaussian, sink, ones or peaked")->capture_default_str();
   app.add_option("--sigma", args.sigma, "standard deviation of the logits")->capture_default_str();

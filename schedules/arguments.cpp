@@ -35,8 +35,8 @@ Arguments load_arguments(Builder& k, S<2> kernarg) {
 
 namespace {
 
-// head / heads_per_kv_head, rounded down. The scalar ALU does not divide. In fp32 (head + 1/2) / n is off by at most 2^-22
-// of itself and at least 1/(2n) away from a whole number, so the quotient is exact below 2^20 heads.
+// head / heads_per_kv_head, rounded down. The scalar ALU does not divide. In fp32 (head + 1/2) / n is off by at most
+// 2^-22 of itself and at least 1/(2n) away from a whole number, so the quotient is exact below 2^20 heads.
 S<1> divide(Builder& k, S<1> head, S<1> heads_per_kv_head, std::string_view name) {
   const S<1> quotient = k.sgpr(name);
   const auto scope = k.scope();

@@ -38,7 +38,7 @@ struct Place {
   S<1> wave;                   // 0..7
   S<1> workgroup_first_query;  // tile * queries_per_workgroup
   S<1> first_query;            // of the wave: workgroup_first_query + wave * queries_per_wave
-  V<1> lane;         // 0..63
+  V<1> lane;                   // 0..63
 };
 Place find_place(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile, S<1> head, S<1> batch,
                  V<1> work_item);
@@ -52,12 +52,12 @@ S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> hea
 // The value at (batch, kv_head); it has arrived on return.
 S<1> load_per_head(Builder& k, const PerHeadArgument& argument, S<1> batch, S<1> head, std::string_view name);
 
-// A raw buffer descriptor over `rows` rows from `address` on; accesses to further rows are out of range: loads give 0, stores
-// are dropped. rows * row_stride must fit 32 bits (generator::max_row_stride_bytes sees to that).
+// A raw buffer descriptor over `rows` rows from `address` on; accesses to further rows are out of range: loads give 0,
+// stores are dropped. rows * row_stride must fit 32 bits (generator::max_row_stride_bytes sees to that).
 void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_stride);
 
-// What turns a dot product of codes into an exponent of two: softmax_scale * q_descale * k_descale * log2(e), at least the
-// smallest normal number, so that a masked score of -infinity stays one when softmax_scale is 0.
+// What turns a dot product of codes into an exponent of two: softmax_scale * q_descale * k_descale * log2(e), at least
+// the smallest normal number, so that a masked score of -infinity stays one when softmax_scale is 0.
 S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place);
 
 }  // namespace zyfa::schedules

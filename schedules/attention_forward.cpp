@@ -1,6 +1,7 @@
-// A workgroup of 8 waves holds 256 queries, 32 to a wave, and walks along the keys in tiles of 128. K and V tiles are shared
-// in LDS, two deep: tile t+1 arrives by LDS-DMA while tile t is scored, turned into probabilities and multiplied into the
-// output. One barrier per tile says both that tile t has arrived for all and that nobody reads tile t-1 any more.
+// A workgroup of 8 waves holds 256 queries, 32 to a wave, and walks along the keys in tiles of 128. K and V tiles are
+// shared in LDS, two deep: tile t+1 arrives by LDS-DMA while tile t is scored, turned into probabilities and multiplied
+// into the output. One barrier per tile says both that tile t has arrived for all and that nobody reads tile t-1 any
+// more.
 
 #include "schedules/attention_forward.h"
 
@@ -85,8 +86,8 @@ void fetch_next(Builder& k, const AttentionPlan& plan, const Arguments& args, co
   k.bind(last);
 }
 
-// Visits the tiles from the present one on that start below `end`. For each: waits for it, lets the other waves catch up,
-// sends for the next one, does `work` and steps on.
+// Visits the tiles from the present one on that start below `end`. For each: waits for it, lets the other waves catch
+// up, sends for the next one, does `work` and steps on.
 template <class Work>
 void for_tiles(Builder& k, const AttentionPlan& plan, const Arguments& args, const Walk& walk, std::string_view name,
                S<1> end, S<1> workgroup_end, Work work) {
@@ -136,8 +137,7 @@ KernelBody attention_forward_hd128(const AttentionPlan& plan, const isa::Machine
 
   const Arguments args = load_arguments(k, kernarg);
   const Place place = find_place(k, plan, args, tile, head, batch, work_item);
-  const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place)
-                                           : full_limits(k, plan, args, place);
+  const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place) : full_limits(k, plan, args, place);
   const Walk walk = start_walk(k, plan, args, place, limits.workgroup);
   const S<1> factor = exponent_factor(k, args, place);
   const V<16> q = load_queries(k, plan, args, place);

@@ -15,8 +15,8 @@ void drop_idle_wave(Builder& k, const Limits& limits, const Arguments& args, con
   k.s_cselect_b32(limits.wave, limits.wave, 0);
 }
 
-// limit = clamp(seqlen_k - seqlen_q + min(first + rows, seqlen_q), 0, seqlen_k): the keys that the last of `rows` queries
-// from `first` on sees. `diagonal` holds seqlen_k - seqlen_q.
+// limit = clamp(seqlen_k - seqlen_q + min(first + rows, seqlen_q), 0, seqlen_k): the keys that the last of `rows`
+// queries from `first` on sees. `diagonal` holds seqlen_k - seqlen_q.
 void keys_seen(Builder& k, S<1> limit, S<1> first, int rows, S<1> diagonal, const Arguments& args) {
   k.s_add_u32(limit, first, rows);
   k.s_min_u32(limit, limit, args.seqlen_q);

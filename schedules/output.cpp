@@ -17,16 +17,15 @@ S<1> rows_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, 
   return rows;
 }
 
-// 32 elements of the value dim to memory. Packing leaves each lane with 4 consecutive elements of 8; exchanging them between
-// lanes l and l+32 gives every lane 8 consecutive ones, 16 bytes, of every other 8.
+// 32 elements of the value dim to memory. Packing leaves each lane with 4 consecutive elements of 8; exchanging them
+// between lanes l and l+32 gives every lane 8 consecutive ones, 16 bytes, of every other 8.
 void store_block(Builder& k, V<16> block, V<1> address, S<4> resource, int offset) {
   for (int i = 0; i < 8; ++i) k.v_cvt_pk_bf16_f32(block[i], block[2 * i], block[2 * i + 1]);
   k.settle();
   for (int pair = 0; pair < 2; ++pair)
     for (int i = 0; i < 2; ++i) k.v_permlane32_swap_b32(block[4 * pair + i], block[4 * pair + 2 + i]);
   for (int pair = 0; pair < 2; ++pair)
-    k.buffer_store_dwordx4(block.at<4>(4 * pair), address, resource, 0,
-                           {.offset = offset + 32 * pair, .offen = true});
+    k.buffer_store_dwordx4(block.at<4>(4 * pair), address, resource, 0, {.offset = offset + 32 * pair, .offen = true});
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 namespace zyfa::schedules {
 
-// O[query] = o * v_descale / total in BF16; 0 where no key was visible. `o` is O^T: o.at<16>(16*block) holds 32 elements of
-// the value dim, register r of lane l is element 32*block + 8*(r/4) + 4*(l/32) + r%4 of query l%32. Overwrites `o`.
+// O[query] = o * v_descale / total in BF16; 0 where no key was visible. `o` is O^T: o.at<16>(16*block) holds 32
+// elements of the value dim, register r of lane l is element 32*block + 8*(r/4) + 4*(l/32) + r%4 of query l%32.
+// Overwrites `o`.
 void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, V<64> o,
                   const RowState& rows);
 

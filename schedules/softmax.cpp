@@ -83,10 +83,11 @@ V<16> probabilities(Builder& k, V<64> s, const RowState& rows, S<1> factor, int 
   }
   if (rows.unrounded)
     for (int i = 0; i < 64; ++i) k.v_add_f32(*rows.unrounded, s[i], *rows.unrounded);
-  // Register i of the result replaces a score that has been packed by then: i <= 4*i.
-  for (int i = 0; i < 16; ++i) {
-    k.v_cvt_pk_fp8_f32(s[i], s[4 * i], s[4 * i + 1]);
-    k.v_cvt_pk_fp8_f32(s[i], s[4 * i + 2], s[4 * i + 3], {.op_sel = 8});
+  // Register i of the result replaces a score that has been packed by then: i <= 4*i. Low and high half of a register
+  // are written by two instructions that may not follow each other (docs/hazards.md), so registers go in pairs.
+  for (int i = 0; i < 16; i += 2) {
+    for (int j = i; j < i + 2; ++j) k.v_cvt_pk_fp8_f32(s[j], s[4 * j], s[4 * j + 1]);
+    for (int j = i; j < i + 2; ++j) k.v_cvt_pk_fp8_f32(s[j], s[4 * j + 2], s[4 * j + 3], {.op_sel = 8});
   }
   return s.at<16>(0);
 }

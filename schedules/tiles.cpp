@@ -8,13 +8,13 @@ namespace {
 
 // Where the parts of a tile lie in LDS, from the layouts above; bytes.
 constexpr int slice = LdsPlan::slice_stride;
-constexpr int keys64 = 8 * slice;    // 64 keys on, both tiles
-constexpr int k_half = 4 * slice;    // 64 elements of the head dim on
-constexpr int k_keys32 = 8 * 64;     // 32 keys on: row + 8
-constexpr int v_keys16 = 2 * 128;    // 16 keys on: row + 2
+constexpr int keys64 = 8 * slice;  // 64 keys on, both tiles
+constexpr int k_half = 4 * slice;  // 64 elements of the head dim on
+constexpr int k_keys32 = 8 * 64;   // 32 keys on: row + 8
+constexpr int v_keys16 = 2 * 128;  // 16 keys on: row + 2
 
-// d = (x >> shift & (2^bits - 1)) * scale, the scale's powers of two and all else by multiplication: how a lane number is
-// taken apart.
+// d = (x >> shift & (2^bits - 1)) * scale, the scale's powers of two and all else by multiplication: how a lane number
+// is taken apart.
 void field(Builder& k, V<1> d, V<1> x, int shift, int bits, int scale) {
   k.v_bfe_u32(d, x, shift, bits);
   k.v_mul_u32_u24(d, scale, d);
@@ -56,8 +56,8 @@ TileSource make_source(Builder& k, const AttentionPlan& plan, const Arguments& a
 }  // namespace
 
 TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  // Slice 2*wave: key/64 = wave[2], d/64 = wave[1], (key%32)/8 = 2*wave[0]; the second slice is 8 keys on. In a slice lane
-  // l brings 16 bytes of row l/4.
+  // Slice 2*wave: key/64 = wave[2], d/64 = wave[1], (key%32)/8 = 2*wave[0]; the second slice is 8 keys on. In a slice
+  // lane l brings 16 bytes of row l/4.
   const S<2> base = head_address(k, args.k, place.batch, place.kv_head, "K of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the key");
   const S<1> t = k.sgpr("part of a wave's slice");
@@ -118,7 +118,8 @@ V<1> key_read_address(Builder& k, const AttentionPlan& plan, const Place& place)
 }
 
 V<1> value_read_address(Builder& k, const AttentionPlan& plan, const Place& place) {
-  // Of 16 lanes, lanes 2r and 2r+1 address the 16 bytes of row r (gfx950.md 4): r[0] is key[0], r[1] key[1], r[2] key[3].
+  // Of 16 lanes, lanes 2r and 2r+1 address the 16 bytes of row r (gfx950.md 4): r[0] is key[0], r[1] key[1], r[2]
+  // key[3].
   const V<1> address = k.vgpr("V read address");
   field(k, address, place.lane, 0, 1, 8);
   add_field(k, address, place.lane, 1, 1, 128);

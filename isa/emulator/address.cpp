@@ -80,15 +80,14 @@ void active_lanes(const Lanes& lanes_in, std::uint64_t exec, Lanes& lanes_out) {
 // out of range is voffset + inst_offset >= num_records - soffset, with stride and index: index >= num_records
 // or offset >= stride. Loads of several dwords are checked dword by dword. Offsets are added without wrapping
 // at 2^32 [I].
-std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes,
-                                    Request& request) {
+std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes, Request& request) {
   const Descriptor descriptor(wave, inst.args[2].value);
   if (std::string problem = descriptor.problem(); !problem.empty())
-    return Fault{TrapKind::memory_out_of_bounds, -1,
-                 fmt::format("the buffer descriptor's {} (s[{}:{}] = {:#x} {:#x} {:#x} {:#x})", problem,
-                             inst.args[2].value, inst.args[2].value + 3, wave.scalar[inst.args[2].value],
-                             wave.scalar[inst.args[2].value + 1], wave.scalar[inst.args[2].value + 2],
-                             wave.scalar[inst.args[2].value + 3])};
+    return Fault{
+        TrapKind::memory_out_of_bounds, -1,
+        fmt::format("the buffer descriptor's {} (s[{}:{}] = {:#x} {:#x} {:#x} {:#x})", problem, inst.args[2].value,
+                    inst.args[2].value + 3, wave.scalar[inst.args[2].value], wave.scalar[inst.args[2].value + 1],
+                    wave.scalar[inst.args[2].value + 2], wave.scalar[inst.args[2].value + 3])};
   Request& r = begin(request, wave, bytes);
   const std::uint64_t soffset = scalar_source(wave, inst.args[3]);
   const auto inst_offset = static_cast<std::uint64_t>(inst.mods.offset);
@@ -108,14 +107,13 @@ std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std
     for (std::size_t lane = 0; lane < lanes; ++lane)
       r.address[lane] += std::uint64_t{registers[lane]} * descriptor.stride;
   }
-  const std::uint64_t limit =
-      structured ? descriptor.stride
-                 : descriptor.num_records - std::min<std::uint64_t>(soffset, descriptor.num_records);
+  const std::uint64_t limit = structured
+                                  ? descriptor.stride
+                                  : descriptor.num_records - std::min<std::uint64_t>(soffset, descriptor.num_records);
   if (structured) {
     for (std::size_t lane = 0; lane < lanes; ++lane)
       r.in_range[lane] = registers[lane] >= descriptor.num_records ? 0 : bytes_below(limit, offset[lane], r);
-    r.whole =
-        std::all_of(r.in_range.begin(), r.in_range.end(), [bytes](std::uint32_t n) { return n == bytes; });
+    r.whole = std::all_of(r.in_range.begin(), r.in_range.end(), [bytes](std::uint32_t n) { return n == bytes; });
   } else if (*std::max_element(offset.begin(), offset.end()) + bytes - r.element >= limit) {
     for (std::size_t lane = 0; lane < lanes; ++lane) r.in_range[lane] = bytes_below(limit, offset[lane], r);
     r.whole = false;
@@ -125,8 +123,7 @@ std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std
 
 // CDNA4 ISA 9.2: a 64-bit address per lane, or a scalar base plus 32 unsigned bits per lane; the offset is
 // signed.
-std::optional<Fault> address_global(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes,
-                                    Request& request) {
+std::optional<Fault> address_global(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes, Request& request) {
   Request& r = begin(request, wave, bytes);
   const bool load = isa::desc(inst.op).kind == isa::Kind::GLOBAL_LOAD;
   const isa::Operand& vaddr = inst.args[load ? 1 : 0];

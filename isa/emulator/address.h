@@ -16,11 +16,8 @@ struct Request {
   bool whole = true;  // every lane of exec has all of its bytes in range
   // Lanes not in exec repeat the address of the first lane that is, so that loops need no mask.
   std::array<std::uint64_t, lanes> address;
-  std::array<std::uint32_t, lanes>
-      in_range;  // bytes from the address on, a multiple of element; only if not whole
-  std::uint32_t range(std::size_t lane) const {
-    return !(exec >> lane & 1) ? 0 : whole ? bytes : in_range[lane];
-  }
+  std::array<std::uint32_t, lanes> in_range;  // bytes from the address on, a multiple of element; only if not whole
+  std::uint32_t range(std::size_t lane) const { return !(exec >> lane & 1) ? 0 : whole ? bytes : in_range[lane]; }
 };
 
 // A vector register's lanes with those outside exec replaced by the first inside; exec must not be 0.
@@ -28,9 +25,7 @@ void active_lanes(const Lanes& lanes_in, std::uint64_t exec, Lanes& lanes_out);
 
 // The lanes' addresses for a buffer or global instruction that runs with some lane in exec. Fails on a buffer
 // descriptor that asks for what the emulator does not do, and on misaligned addresses.
-std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes,
-                                    Request& request);
-std::optional<Fault> address_global(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes,
-                                    Request& request);
+std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes, Request& request);
+std::optional<Fault> address_global(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes, Request& request);
 
 }  // namespace zyfa::emulator

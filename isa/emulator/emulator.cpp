@@ -25,8 +25,7 @@ void check(const Launch& launch, const isa::Program& program) {
   std::uint64_t items = 1;
   for (const std::uint32_t n : size) {
     if (n == 0 || n > max_work_item_id)
-      throw Error("workgroup size ({}, {}, {}) is outside 1..{} per axis", size[0], size[1], size[2],
-                  max_work_item_id);
+      throw Error("workgroup size ({}, {}, {}) is outside 1..{} per axis", size[0], size[1], size[2], max_work_item_id);
     items *= n;
   }
   if (items > max_workgroup_size)
@@ -39,15 +38,13 @@ void check(const Launch& launch, const isa::Program& program) {
     throw Error("{} user SGPRs, accepted are {}..{} with what is passed", launch.user_sgprs, 2 * pointers,
                 max_user_sgprs);
   if (launch.entry != 0 && launch.entry >= program.code.size())
-    throw Error("entry point {} is outside the program of {} instructions", launch.entry,
-                program.code.size());
+    throw Error("entry point {} is outside the program of {} instructions", launch.entry, program.code.size());
 }
 
 std::uint64_t workgroups(const Launch& launch) {
   const std::uint64_t plane = std::uint64_t{launch.grid[0]} * launch.grid[1];
   if (launch.grid[2] != 0 && plane > std::numeric_limits<std::uint64_t>::max() / launch.grid[2])
-    throw Error("grid of ({}, {}, {}) workgroups is too large", launch.grid[0], launch.grid[1],
-                launch.grid[2]);
+    throw Error("grid of ({}, {}, {}) workgroups is too large", launch.grid[0], launch.grid[1], launch.grid[2]);
   return plane * launch.grid[2];
 }
 
@@ -110,8 +107,7 @@ class Dispatch {
 
 }  // namespace
 
-Result run(const isa::Program& program, const Launch& launch, const GlobalMemory& memory,
-           const Options& options) {
+Result run(const isa::Program& program, const Launch& launch, const GlobalMemory& memory, const Options& options) {
   check(launch, program);
   const std::uint64_t all = workgroups(launch);
   const std::vector<Step> steps = decode(program);
@@ -124,8 +120,7 @@ Result run(const isa::Program& program, const Launch& launch, const GlobalMemory
     }
   };
   const auto host_threads = std::max(1u, std::thread::hardware_concurrency());
-  const std::uint64_t wanted =
-      options.threads > 0 ? static_cast<std::uint64_t>(options.threads) : host_threads;
+  const std::uint64_t wanted = options.threads > 0 ? static_cast<std::uint64_t>(options.threads) : host_threads;
   std::vector<std::jthread> threads;
   for (std::uint64_t i = 1; i < std::min(wanted, all); ++i) threads.emplace_back(work);
   if (all > 0) work();

@@ -1,5 +1,5 @@
-// Runs a decoded program as a grid of workgroups. Programs are anybody's: whatever they do wrong ends in a Trap that says
-// where, never in a crash of the host.
+// Runs a decoded program as a grid of workgroups. Programs are anybody's: whatever they do wrong ends in a Trap that
+// says where, never in a crash of the host.
 #pragma once
 
 #include "isa/emulator/memory.h"
@@ -51,8 +51,8 @@ struct Trap {
 };
 
 struct Options {
-  int threads = 0;                                 // 0: as many as the host has
-  std::uint64_t max_instructions = 1'000'000'000;  // per wave
+  int threads = 0;                                                      // 0: as many as the host has
+  std::uint64_t max_instructions = 1'000'000'000;                       // per wave
   std::function<void(std::uint64_t done, std::uint64_t all)> progress;  // workgroups; called by one thread at a time
 };
 
@@ -62,9 +62,9 @@ struct Result {
   std::uint64_t matrix_instructions = 0;
 };
 
-// The grid's workgroups run on host threads; within a workgroup waves take turns at barriers. Loads read memory when they
-// issue and arrive in registers or LDS at the latest moment the architecture allows: at the s_waitcnt that covers them.
-// Registers and LDS start out as all-ones bits (NaN in every format).
+// The grid's workgroups run on host threads; within a workgroup waves take turns at barriers. Loads read memory when
+// they issue and arrive in registers or LDS at the latest moment the architecture allows: at the s_waitcnt that covers
+// them. Registers and LDS start out as all-ones bits (NaN in every format).
 Result run(const isa::Program& program, const Launch& launch, const GlobalMemory& memory, const Options& options = {});
 
 }  // namespace zyfa::emulator

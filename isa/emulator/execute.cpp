@@ -10,8 +10,7 @@ namespace {
 using isa::Op;
 using isa::OperandKind;
 
-bool taken(Op op, [[maybe_unused]] bool scc, [[maybe_unused]] std::uint64_t vcc,
-           [[maybe_unused]] std::uint64_t exec) {
+bool taken(Op op, [[maybe_unused]] bool scc, [[maybe_unused]] std::uint64_t vcc, [[maybe_unused]] std::uint64_t exec) {
   switch (op) {
 #define BRANCH(name, condition) \
   case Op::name:                \

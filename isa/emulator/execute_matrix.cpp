@@ -52,8 +52,7 @@ HWY_INLINE float decode_code(u32 code) {
   const u32 denormal = bits_of(float_of(magnitude | first_normal) - float_of(first_normal));
   u32 value = magnitude < 0x00800000U ? denormal : normal;
   constexpr u32 infinity = f.exponent_mask() << (23 - f.mantissa_bits);
-  if constexpr (f.nan_kind == isa::NanKind::ieee)
-    value = magnitude >= infinity ? magnitude | 0x7f800000U : value;
+  if constexpr (f.nan_kind == isa::NanKind::ieee) value = magnitude >= infinity ? magnitude | 0x7f800000U : value;
   if constexpr (f.nan_kind == isa::NanKind::all_ones)
     value = (code & (f.sign_bit() - 1)) == f.sign_bit() - 1 ? 0x7fc00000U : value;
   return float_of(value | sign);
@@ -89,9 +88,9 @@ using DecodeTile = void (*)(const Wave&, const Operand&, float*);
 // The f8f6f4 instructions choose among their formats at run time (cbsz for A, blgp for B).
 template <int width, int k>
 void decode_f8f6f4(const Wave& wave, const Operand& operand, int format, float* tile) {
-  static constexpr DecodeTile decoders[format_count_f8f6f4] = {
-      decode_tile<e4m3, width, k>, decode_tile<e5m2, width, k>, decode_tile<e2m3, width, k>,
-      decode_tile<e3m2, width, k>, decode_tile<e2m1, width, k>};
+  static constexpr DecodeTile decoders[format_count_f8f6f4] = {decode_tile<e4m3, width, k>, decode_tile<e5m2, width, k>,
+                                                               decode_tile<e2m3, width, k>, decode_tile<e3m2, width, k>,
+                                                               decode_tile<e2m1, width, k>};
   if (format >= format_count_f8f6f4) throw Error("matrix format {} is none of 0..4 (cbsz, blgp)", format);
   decoders[format](wave, operand, tile);
 }
@@ -102,19 +101,16 @@ void decode_f8f6f4(const Wave& wave, const Operand& operand, int format, float* 
 // tile_d[row][column] += sum over `depth` k of a[k][row] * b[k][column], each step rounded once.
 #if HWY_NATIVE_FMA
 template <int width>
-void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int depth,
-                float* HWY_RESTRICT tile_d) {
+void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int depth, float* HWY_RESTRICT tile_d) {
   const hn::CappedTag<float, width> tag;
   constexpr int vector = static_cast<int>(hn::MaxLanes(tag));
-  constexpr int columns =
-      std::min(2, width / vector);  // of vectors: the accumulators must fit the register file,
-  constexpr int rows = HWY_MAX_BYTES >= 64 ? 8 : 4;  // and be many enough to cover the latency of an addition
+  constexpr int columns = std::min(2, width / vector);  // of vectors: the accumulators must fit the register file,
+  constexpr int rows = HWY_MAX_BYTES >= 64 ? 8 : 4;     // and be many enough to cover the latency of an addition
   for (int row = 0; row < width; row += rows) {
     for (int column = 0; column < width; column += columns * vector) {
       hn::Vec<decltype(tag)> sum[rows][columns];
       for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j)
-          sum[i][j] = hn::LoadU(tag, tile_d + (row + i) * width + column + j * vector);
+        for (int j = 0; j < columns; ++j) sum[i][j] = hn::LoadU(tag, tile_d + (row + i) * width + column + j * vector);
       for (int k = 0; k < depth; ++k) {
         const float* a_row = a + k * width + row;
         const float* b_row = b + k * width + column;
@@ -123,16 +119,14 @@ void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int de
             sum[i][j] = hn::MulAdd(hn::Set(tag, a_row[i]), hn::LoadU(tag, b_row + j * vector), sum[i][j]);
       }
       for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j)
-          hn::StoreU(sum[i][j], tag, tile_d + (row + i) * width + column + j * vector);
+        for (int j = 0; j < columns; ++j) hn::StoreU(sum[i][j], tag, tile_d + (row + i) * width + column + j * vector);
     }
   }
 }
 #else
 // Without the instruction, the C library's function: Highway's MulAdd would round twice.
 template <int width>
-void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int depth,
-                float* HWY_RESTRICT tile_d) {
+void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int depth, float* HWY_RESTRICT tile_d) {
   for (int row = 0; row < width; ++row)
     for (int k = 0; k < depth; ++k)
       for (int column = 0; column < width; ++column)
@@ -183,16 +177,14 @@ void load_scales(const Wave& wave, const Operand& operand, int byte, int block, 
 // D = C + sum over blocks of 2^(sa + sb - 254) * (the block's own chain from zero): scales apply to the dot
 // product of a block before it is accumulated (gfx950.md 3).
 template <int width>
-void accumulate_scaled(const Wave& wave, const Inst& inst, const float* a, const float* b, int depth,
-                       float* tile_d) {
+void accumulate_scaled(const Wave& wave, const Inst& inst, const float* a, const float* b, int depth, float* tile_d) {
   const int select_low = inst.mods.op_sel;
   const int select_high = isa::op_sel_hi(inst);
   for (int block = 0; block < depth / isa::scale_block_k; ++block) {
     double scale_a[width];
     double scale_b[width];
     load_scales<width>(wave, inst.args[4], (select_low & 1) + 2 * (select_high & 1), block, scale_a);
-    load_scales<width>(wave, inst.args[5], (select_low >> 1 & 1) + 2 * (select_high >> 1 & 1), block,
-                       scale_b);
+    load_scales<width>(wave, inst.args[5], (select_low >> 1 & 1) + 2 * (select_high >> 1 & 1), block, scale_b);
     alignas(64) float dot[width * width] = {};
     const int first = block * isa::scale_block_k * width;
     accumulate<width>(a + first, b + first, isa::scale_block_k, dot);

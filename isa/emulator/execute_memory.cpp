@@ -37,8 +37,7 @@ void gather(const std::byte* host, const std::uint64_t* offset, Steps steps, std
   }
 }
 
-void gather(std::uint32_t bytes, const std::byte* host, const std::uint64_t* offset, Steps steps,
-            std::uint32_t* data) {
+void gather(std::uint32_t bytes, const std::byte* host, const std::uint64_t* offset, Steps steps, std::uint32_t* data) {
   switch (bytes) {
     case 4:
       return gather<1>(host, offset, steps, data);
@@ -63,8 +62,7 @@ void scatter(std::byte* host, const std::uint64_t* offset, std::uint64_t exec, c
   }
 }
 
-void scatter(std::uint32_t bytes, std::byte* host, const std::uint64_t* offset, std::uint64_t exec,
-             const Lanes* data) {
+void scatter(std::uint32_t bytes, std::byte* host, const std::uint64_t* offset, std::uint64_t exec, const Lanes* data) {
   switch (bytes) {
     case 1:
       return scatter<1>(host, offset, exec, data);
@@ -103,8 +101,7 @@ Fault unmapped(const GlobalMemory& memory, std::uint64_t address, std::size_t la
 
 // Ragged accesses go element by element: lanes partly out of a buffer's range, lanes in different regions,
 // faults.
-std::optional<Fault> load_ragged(const Request& r, const GlobalMemory& memory, Steps steps,
-                                 std::uint32_t* data) {
+std::optional<Fault> load_ragged(const Request& r, const GlobalMemory& memory, Steps steps, std::uint32_t* data) {
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     const std::uint32_t range = r.range(lane);
     for (std::uint32_t b = 0; b < r.bytes; b += 4) {
@@ -161,8 +158,8 @@ Arrival& registers_arrive(Arrival& arrival, const Operand& data, std::uint32_t b
 // nothing.
 std::optional<Fault> load_to_lds(const Inst& inst, std::uint32_t index, std::uint32_t bytes, Wave& wave,
                                  Surroundings around) {
-  const LdsDma dma{(wave.scalar[isa::m0.first] & 0x3ffff) + static_cast<std::uint32_t>(inst.mods.offset),
-                   bytes, wave.exec(), wave.id, index};
+  const LdsDma dma{(wave.scalar[isa::m0.first] & 0x3ffff) + static_cast<std::uint32_t>(inst.mods.offset), bytes,
+                   wave.exec(), wave.id, index};
   Arrival& arrival = around.arrivals.issue_vector_memory(wave, around.lds);
   arrival.to = Arrives::lds;
   arrival.dwords = static_cast<std::uint8_t>(bytes / 4);
@@ -180,16 +177,16 @@ using Addressing = std::optional<Fault> (*)(const Inst&, const Wave&, std::uint3
 
 std::optional<Fault> load_vector(const Inst& inst, Addressing addressing, std::uint32_t bytes, Wave& wave,
                                  Surroundings around) {
-  Arrival& arrival = registers_arrive(around.arrivals.issue_vector_memory(wave, around.lds), inst.args[0],
-                                      bytes, wave.exec());
+  Arrival& arrival =
+      registers_arrive(around.arrivals.issue_vector_memory(wave, around.lds), inst.args[0], bytes, wave.exec());
   if (arrival.exec == 0) return std::nullopt;
   Request request;
   if (auto fault = addressing(inst, wave, bytes, request)) return fault;
   return load(request, around.memory, by_register, arrival.data.data());
 }
 
-std::optional<Fault> store_vector(const Inst& inst, const Operand& data, Addressing addressing,
-                                  std::uint32_t bytes, Wave& wave, Surroundings around) {
+std::optional<Fault> store_vector(const Inst& inst, const Operand& data, Addressing addressing, std::uint32_t bytes,
+                                  Wave& wave, Surroundings around) {
   around.arrivals.issue_vector_memory(wave, around.lds).to = Arrives::nothing;
   if (wave.exec() == 0) return std::nullopt;
   Request request;
@@ -201,11 +198,10 @@ std::optional<Fault> store_vector(const Inst& inst, const Operand& data, Address
 // two address bits; we ask for them to be zero.
 std::optional<Fault> load_scalar(const Inst& inst, std::uint32_t bytes, Wave& wave, Surroundings around) {
   const std::uint32_t offset = scalar_source(wave, inst.args[2]);
-  const std::uint64_t address =
-      wave.scalar64(static_cast<int>(inst.args[1].value)) +
-      (inst.args[2].kind == isa::OperandKind::sgpr
-           ? std::uint64_t{offset}
-           : static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)}));
+  const std::uint64_t address = wave.scalar64(static_cast<int>(inst.args[1].value)) +
+                                (inst.args[2].kind == isa::OperandKind::sgpr
+                                     ? std::uint64_t{offset}
+                                     : static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)}));
   if (address % 4 != 0)
     return Fault{TrapKind::misaligned, -1, fmt::format("address {:#x} is not a multiple of 4", address)};
   ScalarArrival& arrival = around.arrivals.issue_scalar(wave);
@@ -213,17 +209,15 @@ std::optional<Fault> load_scalar(const Inst& inst, std::uint32_t bytes, Wave& wa
   arrival.dwords = static_cast<std::uint8_t>(bytes / 4);
   for (std::size_t d = 0; d < arrival.dwords; ++d) {
     const std::byte* host = around.memory.find(address + 4 * d, 4);
-    if (!host)
-      return Fault{TrapKind::memory_out_of_bounds, -1,
-                   "load from " + around.memory.describe(address + 4 * d)};
+    if (!host) return Fault{TrapKind::memory_out_of_bounds, -1, "load from " + around.memory.describe(address + 4 * d)};
     std::memcpy(&arrival.data[d], host, 4);
   }
   return std::nullopt;
 }
 
 // LDS addresses are 32 bits and wrap (GFX9 and later; LLVM isBaseWithConstantOffset for DS).
-std::optional<Fault> address_lds(const Inst& inst, const Operand& vaddr, std::uint32_t bytes,
-                                 const Wave& wave, const Lds& lds, std::array<std::uint64_t, lanes>& offset) {
+std::optional<Fault> address_lds(const Inst& inst, const Operand& vaddr, std::uint32_t bytes, const Wave& wave,
+                                 const Lds& lds, std::array<std::uint64_t, lanes>& offset) {
   Lanes address;
   active_lanes(wave.lanes_of(vaddr), wave.exec(), address);
   for (std::size_t lane = 0; lane < lanes; ++lane)
@@ -232,8 +226,7 @@ std::optional<Fault> address_lds(const Inst& inst, const Operand& vaddr, std::ui
 }
 
 std::optional<Fault> read_lds(const Inst& inst, std::uint32_t bytes, Wave& wave, Surroundings around) {
-  Arrival& arrival =
-      registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], bytes, wave.exec());
+  Arrival& arrival = registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], bytes, wave.exec());
   if (arrival.exec == 0) return std::nullopt;
   std::array<std::uint64_t, lanes> offset;
   if (auto fault = address_lds(inst, inst.args[1], bytes, wave, around.lds, offset)) return fault;
@@ -241,17 +234,13 @@ std::optional<Fault> read_lds(const Inst& inst, std::uint32_t bytes, Wave& wave,
   return std::nullopt;
 }
 
-std::optional<Fault> read_lds_transposed(const Inst& inst, int element_bits, Wave& wave,
-                                         Surroundings around) {
+std::optional<Fault> read_lds_transposed(const Inst& inst, int element_bits, Wave& wave, Surroundings around) {
   if (wave.exec() != all_lanes)
-    return Fault{TrapKind::bad_exec, -1,
-                 fmt::format("exec is {:#x}, a transposing read needs all lanes", wave.exec())};
-  Arrival& arrival =
-      registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], 8, all_lanes);
+    return Fault{TrapKind::bad_exec, -1, fmt::format("exec is {:#x}, a transposing read needs all lanes", wave.exec())};
+  Arrival& arrival = registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], 8, all_lanes);
   std::array<std::uint64_t, lanes> offset, rows;
   if (auto fault = address_lds(inst, inst.args[1], 8, wave, around.lds, offset)) return fault;
-  for (std::size_t lane = 0; lane < lanes; ++lane)
-    std::memcpy(&rows[lane], around.lds.data() + offset[lane], 8);
+  for (std::size_t lane = 0; lane < lanes; ++lane) std::memcpy(&rows[lane], around.lds.data() + offset[lane], 8);
   element_bits == 8 ? transpose_b8(rows) : transpose_b16(rows);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     arrival.data[lane] = static_cast<std::uint32_t>(rows[lane]);

@@ -23,7 +23,6 @@ bool is_memory_row(isa::Op op);
 
 // Executes one instruction of such a row; `index` is its place in the program. Operands must have passed
 // isa::validate.
-std::optional<Fault> execute_memory(const isa::Inst& inst, std::uint32_t index, Wave& wave,
-                                    Surroundings around);
+std::optional<Fault> execute_memory(const isa::Inst& inst, std::uint32_t index, Wave& wave, Surroundings around);
 
 }  // namespace zyfa::emulator

@@ -17,15 +17,14 @@ namespace zyfa::emulator::HWY_NAMESPACE {
 // The rows' expressions. Parameters are generic so that an integer sum can also be evaluated exactly, in 64
 // bits.
 namespace rows {
-#define LANE_FUNCTION(name, ...)                                                                          \
-  struct name {                                                                                           \
-    static constexpr isa::Op op = isa::Op::name;                                                          \
-    template <class D>                                                                                    \
-    static HWY_INLINE D result([[maybe_unused]] auto a, [[maybe_unused]] auto b, [[maybe_unused]] auto c, \
-                               [[maybe_unused]] auto d, [[maybe_unused]] int lane,                        \
-                               [[maybe_unused]] bool bit) {                                               \
-      __VA_ARGS__                                                                                         \
-    }                                                                                                     \
+#define LANE_FUNCTION(name, ...)                                                                                \
+  struct name {                                                                                                 \
+    static constexpr isa::Op op = isa::Op::name;                                                                \
+    template <class D>                                                                                          \
+    static HWY_INLINE D result([[maybe_unused]] auto a, [[maybe_unused]] auto b, [[maybe_unused]] auto c,       \
+                               [[maybe_unused]] auto d, [[maybe_unused]] int lane, [[maybe_unused]] bool bit) { \
+      __VA_ARGS__                                                                                               \
+    }                                                                                                           \
   };
 #define RETURN(name, ...) LANE_FUNCTION(name, const D r = __VA_ARGS__; return r;)
 #define VOP1(name, D, A, cls, ...) RETURN(name, __VA_ARGS__)
@@ -33,8 +32,7 @@ namespace rows {
 #define VOP2_ACC(name, D, A, B, cls, ...) RETURN(name, __VA_ARGS__)
 #define VOP3_2(name, D, A, B, cls, ...) RETURN(name, __VA_ARGS__)
 #define VOP3_3(name, D, A, B, C, cls, ...) RETURN(name, __VA_ARGS__)
-#define HALF2(name, A, B, cls, ...) \
-  LANE_FUNCTION(name, const bool ovfl = bit; const D r = __VA_ARGS__; return r;)
+#define HALF2(name, A, B, cls, ...) LANE_FUNCTION(name, const bool ovfl = bit; const D r = __VA_ARGS__; return r;)
 #define HALF3(name, A, B, C, cls, ...) \
   LANE_FUNCTION(name, [[maybe_unused]] const bool ovfl = bit; const D r = __VA_ARGS__; return r;)
 #define VOPC(name, A, ...) RETURN(name, __VA_ARGS__)
@@ -95,8 +93,7 @@ void each_half(Wave& wave, const Inst& inst) {
   const u32 kept = inst.mods.op_sel & 8 ? 0x0000ffffU : 0xffff0000U;
   Result<u32> result;
   for (std::size_t i = 0; i < lanes; ++i)
-    result.set(i, (d[i] & kept) | Row::template result<u32>(a[i], b[i], c[i], 0, 0, overflow_saturates)
-                                      << shift);
+    result.set(i, (d[i] & kept) | Row::template result<u32>(a[i], b[i], c[i], 0, 0, overflow_saturates) << shift);
   result.write(wave, inst);
 }
 
@@ -137,8 +134,7 @@ void select(Wave& wave, const Inst& inst) {
   const Source<u32> b(wave, inst, 2);
   const u64 mask = wave.scalar64(static_cast<int>(inst.args[3].value));
   Result<u32> result;
-  for (std::size_t i = 0; i < lanes; ++i)
-    result.set(i, Row::template result<u32>(a[i], b[i], 0, 0, 0, mask >> i & 1));
+  for (std::size_t i = 0; i < lanes; ++i) result.set(i, Row::template result<u32>(a[i], b[i], 0, 0, 0, mask >> i & 1));
   result.write(wave, inst);
 }
 
@@ -146,8 +142,7 @@ void select(Wave& wave, const Inst& inst) {
 // -------------
 
 // The half of source `i` (from 0) that the low or high result takes. Constants are the same for both.
-HWY_INLINE const u32* packed_source(const Wave& wave, const Inst& inst, int i, bool high, bool is_f32,
-                                    Lanes& buffer) {
+HWY_INLINE const u32* packed_source(const Wave& wave, const Inst& inst, int i, bool high, bool is_f32, Lanes& buffer) {
   const Operand& operand = inst.args[static_cast<std::size_t>(i + 1)];
   const u32 selection = high ? isa::op_sel_hi(inst) : inst.mods.op_sel;
   const u32 negation = high ? inst.mods.neg_hi : inst.mods.neg_lo;
@@ -172,8 +167,7 @@ void packed(Wave& wave, const Inst& inst) {
           canonical(Row::template result<float>(float_of(a[i]), float_of(b[i]), float_of(c[i]), 0, 0, false));
     modify_result(wave, inst, result[half].lane);
   }
-  for (int half = 0; half < 2; ++half)
-    write_masked(wave.lanes_of(inst.args[0], half), result[half].lane, wave.exec());
+  for (int half = 0; half < 2; ++half) write_masked(wave.lanes_of(inst.args[0], half), result[half].lane, wave.exec());
 }
 
 // D.lo is a half of source 0, D.hi one of source 1, both picked by op_sel (CDNA4 ISA pseudo code).
@@ -184,16 +178,13 @@ inline void packed_move(Wave& wave, const Inst& inst) {
     const u32* source = packed_source(wave, inst, half, false, false, buffer.lane);
     std::copy_n(source, lanes, result[half].lane.data());
   }
-  for (int half = 0; half < 2; ++half)
-    write_masked(wave.lanes_of(inst.args[0], half), result[half].lane, wave.exec());
+  for (int half = 0; half < 2; ++half) write_masked(wave.lanes_of(inst.args[0], half), result[half].lane, wave.exec());
 }
 
 // ---- Lane exchange
 // --------------------------------------------------------------------------------------------
 
-inline u32 selected_lane(const Wave& wave, const Operand& operand) {
-  return scalar_source(wave, operand) & 63;
-}
+inline u32 selected_lane(const Wave& wave, const Operand& operand) { return scalar_source(wave, operand) & 63; }
 
 inline void read_lane(Wave& wave, const Inst& inst) {
   wave.scalar[inst.args[0].value] = wave.lanes_of(inst.args[1])[selected_lane(wave, inst.args[2])];
@@ -226,9 +217,7 @@ inline void copy(Wave& wave, const Inst& inst) {
 }
 inline void nothing(Wave&, const Inst&) {}
 
-constexpr bool is_subtraction(isa::Op op) {
-  return op == isa::Op::v_sub_co_u32 || op == isa::Op::v_subb_co_u32;
-}
+constexpr bool is_subtraction(isa::Op op) { return op == isa::Op::v_sub_co_u32 || op == isa::Op::v_subb_co_u32; }
 
 // clang-format off
 constexpr Execute functions[] = {

@@ -95,8 +95,7 @@ inline u64 written_lanes(const Wave& wave, const Inst& inst) {
   u64 mask = wave.exec();
   if (HWY_LIKELY(inst.form != isa::Form::dpp)) return mask;
   for (int lane = 0; lane < lanes; ++lane) {
-    const bool enabled =
-        (inst.mods.dpp_row_mask >> (lane / 16) & 1) && (inst.mods.dpp_bank_mask >> (lane / 4 % 4) & 1);
+    const bool enabled = (inst.mods.dpp_row_mask >> (lane / 16) & 1) && (inst.mods.dpp_bank_mask >> (lane / 4 % 4) & 1);
     const bool readable = inst.mods.dpp_bound_ctrl || dpp_valid_lane(wave, inst, lane) >= 0;
     if (!enabled || !readable) mask &= ~(u64{1} << lane);
   }
@@ -123,8 +122,7 @@ struct SourceModifiers {
 };
 
 inline SourceModifiers source_modifiers(const Wave& wave, const Operand& operand, bool is_f32) {
-  return {operand.abs ? 0x7fffffffU : ~0U, operand.neg ? 0x80000000U : 0U,
-          is_f32 && wave.mode.flushes_f32_inputs()};
+  return {operand.abs ? 0x7fffffffU : ~0U, operand.neg ? 0x80000000U : 0U, is_f32 && wave.mode.flushes_f32_inputs()};
 }
 
 // 64 words of a source operand: its register where that will do, else `buffer`, filled. `word` is the
@@ -152,8 +150,7 @@ class Source {
     const SourceModifiers modifiers = source_modifiers(wave, operand, std::is_same_v<T, float>);
     for (int i = 0; i < words; ++i)
       word_[i] = source_words(wave, operand, i, scalar_word(wave, operand, i), modifiers, buffer_[i].lane);
-    if (HWY_UNLIKELY(takes_dpp && inst.form == isa::Form::dpp))
-      take_from_other_lanes(wave, inst, operand, modifiers);
+    if (HWY_UNLIKELY(takes_dpp && inst.form == isa::Form::dpp)) take_from_other_lanes(wave, inst, operand, modifiers);
   }
   Source(const Source&) = delete;
 
@@ -217,8 +214,7 @@ HWY_INLINE u64 lane_mask(const std::array<std::uint8_t, lanes>& bit) {
   u64 mask = 0;
   for (int i = 0; i < 8; ++i) {
     u64 eight = 0;
-    for (int j = 0; j < 8; ++j)
-      eight |= static_cast<u64>(bit[static_cast<std::size_t>(8 * i + j)]) << (8 * j);
+    for (int j = 0; j < 8; ++j) eight |= static_cast<u64>(bit[static_cast<std::size_t>(8 * i + j)]) << (8 * j);
     mask |= (eight * 0x0102040810204080U >> 56) << (8 * i);
   }
   return mask;
@@ -240,8 +236,7 @@ inline void modify_result(const Wave& wave, const Inst& inst, Lanes& result) {
     if (scales) value = flushed(canonical(float_of(value) * factor));
     if (scales && value == 0x80000000U) value = 0;
     const float x = float_of(value);
-    if (inst.mods.clamp && !(x != x && !wave.mode.dx10_clamp()))
-      value = bits_of(x > 0.0f ? std::min(x, 1.0f) : 0.0f);
+    if (inst.mods.clamp && !(x != x && !wave.mode.dx10_clamp())) value = bits_of(x > 0.0f ? std::min(x, 1.0f) : 0.0f);
     bits = value;
   }
 }

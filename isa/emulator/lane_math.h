@@ -130,12 +130,8 @@ HWY_INLINE bool carry_out(std::uint32_t a, std::uint32_t b, bool carry) {
 HWY_INLINE bool borrow_out(std::uint32_t a, std::uint32_t b, bool borrow) {
   return static_cast<std::uint64_t>(b) + borrow > a;
 }
-HWY_INLINE bool add_overflows(std::uint32_t a, std::uint32_t b) {
-  return (~(a ^ b) & (a ^ (a + b))) >> 31 != 0;
-}
-HWY_INLINE bool sub_overflows(std::uint32_t a, std::uint32_t b) {
-  return ((a ^ b) & (a ^ (a - b))) >> 31 != 0;
-}
+HWY_INLINE bool add_overflows(std::uint32_t a, std::uint32_t b) { return (~(a ^ b) & (a ^ (a + b))) >> 31 != 0; }
+HWY_INLINE bool sub_overflows(std::uint32_t a, std::uint32_t b) { return ((a ^ b) & (a ^ (a - b))) >> 31 != 0; }
 HWY_INLINE bool shifted_add_carries(std::uint32_t a, int shift, std::uint32_t b) {
   return ((static_cast<std::uint64_t>(a) << shift) + b) >> 32 != 0;
 }
@@ -291,13 +287,11 @@ using isa::float_to_bf16;
 
 HWY_INLINE std::uint32_t pack_fp8(float low, float high, bool fp16_ovfl) {
   const isa::Overflow overflow = fp16_ovfl ? isa::Overflow::saturate : isa::Overflow::to_nan;
-  return isa::float_to_e4m3(low, overflow) | static_cast<std::uint32_t>(isa::float_to_e4m3(high, overflow))
-                                                 << 8;
+  return isa::float_to_e4m3(low, overflow) | static_cast<std::uint32_t>(isa::float_to_e4m3(high, overflow)) << 8;
 }
 HWY_INLINE std::uint32_t pack_bf8(float low, float high, bool fp16_ovfl) {
   const isa::Overflow overflow = fp16_ovfl ? isa::Overflow::saturate : isa::Overflow::to_nan;
-  return isa::float_to_e5m2(low, overflow) | static_cast<std::uint32_t>(isa::float_to_e5m2(high, overflow))
-                                                 << 8;
+  return isa::float_to_e5m2(low, overflow) | static_cast<std::uint32_t>(isa::float_to_e5m2(high, overflow)) << 8;
 }
 // x / 2^(e - 127), e the exponent field of `scale` (gfx950.md 4). Finite quotients are held within +-2^100,
 // far beyond either FP8 format, so that none turns into an infinity, which saturation would not catch; those

@@ -54,12 +54,10 @@ std::optional<Fault> Lds::check(const Lanes& address, std::uint32_t bytes, std::
                    fmt::format("LDS address {:#x} is not a multiple of {}", a, alignment(bytes))};
     // Hardware returns 0 and drops writes; a kernel that gets here has a wrong address all the same.
     if (std::uint64_t{a} + bytes > size())
-      return Fault{
-          TrapKind::lds_out_of_bounds, lane,
-          fmt::format("{} bytes at LDS address {:#x}, the workgroup has {} bytes", bytes, a, size())};
+      return Fault{TrapKind::lds_out_of_bounds, lane,
+                   fmt::format("{} bytes at LDS address {:#x}, the workgroup has {} bytes", bytes, a, size())};
     if (const LdsDma* dma = pending(a, bytes))
-      return Fault{TrapKind::lds_in_flight, lane, fmt::format("{} bytes at LDS address {:#x}", bytes, a),
-                   *dma};
+      return Fault{TrapKind::lds_in_flight, lane, fmt::format("{} bytes at LDS address {:#x}", bytes, a), *dma};
   }
   return std::nullopt;
 }
@@ -70,8 +68,7 @@ std::optional<Fault> Lds::begin(const LdsDma& dma) {
     return std::nullopt;
   }
   if (dma.address % 4 != 0)
-    return Fault{TrapKind::misaligned, -1,
-                 fmt::format("LDS address {:#x} is not a multiple of 4", dma.address)};
+    return Fault{TrapKind::misaligned, -1, fmt::format("LDS address {:#x} is not a multiple of 4", dma.address)};
   const int last = lanes - 1 - std::countl_zero(dma.exec);
   if (dma.address + (static_cast<std::uint64_t>(last) + 1) * dma.bytes_per_lane > size())
     return Fault{TrapKind::lds_out_of_bounds, last,
@@ -80,8 +77,7 @@ std::optional<Fault> Lds::begin(const LdsDma& dma) {
   for (const LdsDma& other : in_flight_) {
     if (other.wave == dma.wave || dma.address >= end_of(other) || end_of(dma) <= other.address) continue;
     for (int lane = 0; lane < lanes; ++lane) {
-      const std::uint64_t first =
-          dma.address + std::uint64_t{dma.bytes_per_lane} * static_cast<std::uint64_t>(lane);
+      const std::uint64_t first = dma.address + std::uint64_t{dma.bytes_per_lane} * static_cast<std::uint64_t>(lane);
       if ((dma.exec >> lane & 1) && writes(other, first, first + dma.bytes_per_lane))
         return Fault{TrapKind::lds_in_flight, lane,
                      fmt::format("{} bytes at LDS address {:#x}", dma.bytes_per_lane, first), other};
@@ -92,8 +88,8 @@ std::optional<Fault> Lds::begin(const LdsDma& dma) {
 }
 
 void Lds::finish_oldest(std::uint32_t wave) {
-  const auto oldest = std::find_if(in_flight_.begin(), in_flight_.end(),
-                                   [wave](const LdsDma& dma) { return dma.wave == wave; });
+  const auto oldest =
+      std::find_if(in_flight_.begin(), in_flight_.end(), [wave](const LdsDma& dma) { return dma.wave == wave; });
   if (oldest != in_flight_.end()) in_flight_.erase(oldest);
 }
 

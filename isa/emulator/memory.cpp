@@ -31,8 +31,8 @@ void GlobalMemory::insert(Region region) {
   if (next != regions_.begin() && std::prev(next)->address + extent(std::prev(next)->size) > region.address)
     other = &*std::prev(next);
   if (other)
-    throw Error("cannot map {} at {:#x} ({} bytes): it overlaps {} ({:#x}, {} bytes)", region.name,
-                region.address, region.size, other->name, other->address, other->size);
+    throw Error("cannot map {} at {:#x} ({} bytes): it overlaps {} ({:#x}, {} bytes)", region.name, region.address,
+                region.size, other->name, other->address, other->size);
   regions_.insert(next, std::move(region));
 }
 
@@ -99,8 +99,7 @@ std::string GlobalMemory::describe(std::uint64_t address) const {
   const std::uint64_t past = below ? address - below->address - below->size : 0;
   if (below && (!above || past <= above->address - address))
     return fmt::format("{:#x}: {} bytes past the end of {}", address, past, named(*below));
-  if (above)
-    return fmt::format("{:#x}: {} bytes before {}", address, above->address - address, named(*above));
+  if (above) return fmt::format("{:#x}: {} bytes before {}", address, above->address - address, named(*above));
   return fmt::format("{:#x}: nothing is mapped", address);
 }
 

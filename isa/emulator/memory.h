@@ -1,5 +1,5 @@
-// Global memory as a kernel sees it: named regions of host memory at device addresses, nothing in between. Every access is
-// checked; tensors with large strides are mapped piece by piece without storage for the gaps.
+// Global memory as a kernel sees it: named regions of host memory at device addresses, nothing in between. Every access
+// is checked; tensors with large strides are mapped piece by piece without storage for the gaps.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,9 @@
 // whose vectors have no size at compile time cannot hold the matrix kernel's accumulators in arrays.
 #pragma once
 
-#define HWY_DISABLED_TARGETS                                                                        \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | ZYFA_DISABLED_IF_KNOWN | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | \
-   HWY_SVE2_128 | HWY_RVV)
+#define HWY_DISABLED_TARGETS                                                                                       \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | ZYFA_DISABLED_IF_KNOWN | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | \
+   HWY_RVV)
 #include <hwy/detect_targets.h>
 
 // Names that came with later versions of Highway.

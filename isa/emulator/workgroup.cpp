@@ -62,8 +62,8 @@ Step decode(const isa::Inst& inst, const isa::Program& program, std::size_t inde
     step.target_is_good = inst.args[0].kind == isa::OperandKind::label && step.target < program.code.size();
   }
   if (!problem.empty())
-    throw Error("cannot execute instruction {} `{}` ({}): {}", index, isa::print(inst, program),
-                to_string(inst.where), problem);
+    throw Error("cannot execute instruction {} `{}` ({}): {}", index, isa::print(inst, program), to_string(inst.where),
+                problem);
   return step;
 }
 
@@ -79,11 +79,7 @@ std::vector<Step> decode(const isa::Program& program) {
 
 Workgroup::Workgroup(const isa::Program& program, std::span<const Step> steps, const Launch& launch,
                      const GlobalMemory& memory, std::uint64_t max_instructions)
-    : program_(program),
-      steps_(steps),
-      launch_(launch),
-      memory_(memory),
-      max_instructions_(max_instructions) {
+    : program_(program), steps_(steps), launch_(launch), memory_(memory), max_instructions_(max_instructions) {
   const auto& size = launch.workgroup_size;
   waves_.resize((std::size_t{size[0]} * size[1] * size[2] + lanes - 1) / lanes);
 }
@@ -154,8 +150,8 @@ std::optional<Trap> Workgroup::run(std::uint64_t number, const std::atomic<std::
 
 // A wave that has ended no longer counts (CDNA4 ISA, S_BARRIER).
 void Workgroup::release_barrier() {
-  const bool all_arrived = std::none_of(waves_.begin(), waves_.end(),
-                                        [](const WaveRun& run) { return run.state == State::ready; });
+  const bool all_arrived =
+      std::none_of(waves_.begin(), waves_.end(), [](const WaveRun& run) { return run.state == State::ready; });
   if (!all_arrived) return;
   for (WaveRun& run : waves_)
     if (run.state == State::at_barrier) run.state = State::ready;
@@ -163,10 +159,8 @@ void Workgroup::release_barrier() {
 
 void Workgroup::wait(const isa::Inst& inst, WaveRun& run) {
   // expcnt needs nothing: stores take their data at issue.
-  if (inst.mods.vmcnt != isa::Modifiers::not_waited)
-    run.arrivals.wait_vector_memory(inst.mods.vmcnt, run.wave, lds_);
-  if (inst.mods.lgkmcnt != isa::Modifiers::not_waited)
-    run.arrivals.wait_lgkm(inst.mods.lgkmcnt, run.wave, lds_);
+  if (inst.mods.vmcnt != isa::Modifiers::not_waited) run.arrivals.wait_vector_memory(inst.mods.vmcnt, run.wave, lds_);
+  if (inst.mods.lgkmcnt != isa::Modifiers::not_waited) run.arrivals.wait_lgkm(inst.mods.lgkmcnt, run.wave, lds_);
 }
 
 // One turn: until the barrier, the end or the quantum.
@@ -187,16 +181,15 @@ std::optional<Trap> Workgroup::advance(WaveRun& run) {
         step.execute(wave, *step.inst);
         continue;
       case StepKind::memory:
-        if (auto fault = execute_memory(*step.inst, index, wave, around))
-          return trap(std::move(*fault), wave, index);
+        if (auto fault = execute_memory(*step.inst, index, wave, around)) return trap(std::move(*fault), wave, index);
         continue;
       case StepKind::branch:
         if (!branch_taken(step.inst->op, wave)) continue;
         if (!step.target_is_good)
-          return trap({TrapKind::bad_branch, -1,
-                       fmt::format("the program has {} instructions, the target is not one of them",
-                                   program_.code.size())},
-                      wave, index);
+          return trap(
+              {TrapKind::bad_branch, -1,
+               fmt::format("the program has {} instructions, the target is not one of them", program_.code.size())},
+              wave, index);
         wave.pc = step.target;
         continue;
       case StepKind::wait:
@@ -241,8 +234,7 @@ std::string Workgroup::loop_around(std::uint32_t instruction) const {
 
 Trap Workgroup::trap(Fault fault, const Wave& wave, std::uint32_t instruction) const {
   // Behind the last instruction, that one is what the reader looks for.
-  const std::size_t shown =
-      std::min<std::size_t>(instruction, program_.code.empty() ? 0 : program_.code.size() - 1);
+  const std::size_t shown = std::min<std::size_t>(instruction, program_.code.empty() ? 0 : program_.code.size() - 1);
   const auto named = [this](std::size_t index) {
     if (index >= program_.code.size()) return std::string("of an empty program");
     const isa::Inst& inst = program_.code[index];
@@ -255,14 +247,14 @@ Trap Workgroup::trap(Fault fault, const Wave& wave, std::uint32_t instruction) c
             .workgroup = id_,
             .wave = wave.id,
             .lane = fault.lane};
-  trap.message = fmt::format("{} at instruction {}, workgroup ({}, {}, {}), wave {}", name(fault.kind),
-                             named(shown), id_[0], id_[1], id_[2], wave.id);
+  trap.message = fmt::format("{} at instruction {}, workgroup ({}, {}, {}), wave {}", name(fault.kind), named(shown),
+                             id_[0], id_[1], id_[2], wave.id);
   if (fault.lane >= 0) trap.message += fmt::format(", lane {}", fault.lane);
   trap.message += ": " + fault.detail;
   if (fault.in_flight)
-    trap.message += fmt::format(
-        ", which LDS-DMA in flight will write: instruction {} of wave {}, which has not waited for it",
-        named(fault.in_flight->instruction), fault.in_flight->wave);
+    trap.message +=
+        fmt::format(", which LDS-DMA in flight will write: instruction {} of wave {}, which has not waited for it",
+                    named(fault.in_flight->instruction), fault.in_flight->wave);
   return trap;
 }
 

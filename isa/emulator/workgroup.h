@@ -43,8 +43,8 @@ std::vector<Step> decode(const isa::Program& program);
 class Workgroup {
  public:
   // Everything must outlive the workgroup.
-  Workgroup(const isa::Program& program, std::span<const Step> steps, const Launch& launch,
-            const GlobalMemory& memory, std::uint64_t max_instructions);
+  Workgroup(const isa::Program& program, std::span<const Step> steps, const Launch& launch, const GlobalMemory& memory,
+            std::uint64_t max_instructions);
 
   // Runs the workgroup with this number in grid order (x fastest) from its initial state. Gives up without a
   // result as soon as `first_trap` holds a smaller number: what this one does no longer matters.

@@ -104,14 +104,13 @@ TEST_CASE("validation rejects what LLVM's assembler rejects", "[quick]") {
   const Operand rsrc = scalar(8, 4), lane_mask = vcc;
   using O = Op;
   const Inst bad[] = {
-      {.op = O::s_mov_b64, .args = {scalar(0, 1), scalar(2, 2)}},  // too narrow
-      {.op = O::s_mov_b64, .args = {scalar(1, 2), scalar(2, 2)}},  // odd scalar pair
-      {.op = O::s_mov_b32, .args = {zero, scalar(2, 1)}},          // constant as destination
+      {.op = O::s_mov_b64, .args = {scalar(0, 1), scalar(2, 2)}},                     // too narrow
+      {.op = O::s_mov_b64, .args = {scalar(1, 2), scalar(2, 2)}},                     // odd scalar pair
+      {.op = O::s_mov_b32, .args = {zero, scalar(2, 1)}},                             // constant as destination
       {.op = O::s_add_u32, .args = {scalar(0, 1), big, Operand::constant(0x54321)}},  // two literals
-      {.op = O::s_mov_b32, .args = {scalar(0, 1), vector(1, 1)}},    // vector in a scalar instruction
-      {.op = O::s_mov_b32, .args = {scalar(0, 1), scalar(125, 1)}},  // hole in the encoding
-      {.op = O::s_load_dwordx4,
-       .args = {scalar(6, 4), scalar(2, 2), {OperandKind::literal, 0}}},  // not by four
+      {.op = O::s_mov_b32, .args = {scalar(0, 1), vector(1, 1)}},                     // vector in a scalar instruction
+      {.op = O::s_mov_b32, .args = {scalar(0, 1), scalar(125, 1)}},                   // hole in the encoding
+      {.op = O::s_load_dwordx4, .args = {scalar(6, 4), scalar(2, 2), {OperandKind::literal, 0}}},  // not by four
       {.op = O::s_load_dword, .args = {m0, scalar(2, 2), {OperandKind::literal, 0}}},
       {.op = O::s_load_dword, .args = {scalar(0, 1), scalar(2, 2), {OperandKind::literal, 1u << 20}}},
       {.op = O::v_mov_b32, .form = Form::e64, .args = {vector(1, 1), big}},  // literal in VOP3
@@ -123,26 +122,17 @@ TEST_CASE("validation rejects what LLVM's assembler rejects", "[quick]") {
        .args = {vector(1, 1), vector(2, 1), vector(3, 1)},
        .mods = {.clamp = true}},
       {.op = O::v_add_f32, .form = Form::dpp, .args = {vector(1, 1), scalar(2, 1), vector(3, 1)}},
-      {.op = O::v_mov_b64,
-       .form = Form::dpp,
-       .args = {vector(0, 2), vector(2, 2)},
-       .mods = {.dpp_ctrl = 0x101}},
+      {.op = O::v_mov_b64, .form = Form::dpp, .args = {vector(0, 2), vector(2, 2)}, .mods = {.dpp_ctrl = 0x101}},
       {.op = O::v_fma_f32, .args = {vector(1, 1), scalar(2, 1), scalar(3, 1), vector(3, 1)}},  // two scalars
       {.op = O::v_fma_f32, .args = {vector(1, 1), vector(2, 1), big, vector(3, 1)}},
-      {.op = O::v_cndmask_b32,
-       .form = Form::e32,
-       .args = {vector(1, 1), scalar(2, 1), vector(3, 1), lane_mask}},
-      {.op = O::v_cndmask_b32,
-       .form = Form::e32,
-       .args = {vector(1, 1), vector(2, 1), vector(3, 1), scalar(0, 2)}},
+      {.op = O::v_cndmask_b32, .form = Form::e32, .args = {vector(1, 1), scalar(2, 1), vector(3, 1), lane_mask}},
+      {.op = O::v_cndmask_b32, .form = Form::e32, .args = {vector(1, 1), vector(2, 1), vector(3, 1), scalar(0, 2)}},
       {.op = O::v_cmp_eq_u32, .form = Form::e32, .args = {scalar(0, 2), vector(2, 1), vector(3, 1)}},
       {.op = O::v_readfirstlane_b32, .args = {scalar(0, 1), scalar(1, 1)}},
       {.op = O::v_writelane_b32, .args = {vector(1, 1), scalar(1, 1), scalar(2, 1)}},
       {.op = O::v_pk_mul_f32, .args = {vector(1, 2), vector(2, 2), vector(4, 2)}},  // odd vector pair
-      {.op = O::v_mfma_f32_32x32x16_bf16,
-       .args = {vector(0, 16), vector(16, 4), vector(20, 4), accumulator(0, 16)}},
-      {.op = O::v_mfma_f32_32x32x16_bf16,
-       .args = {vector(0, 16), vector(16, 4), vector(20, 4), vector(8, 16)}},
+      {.op = O::v_mfma_f32_32x32x16_bf16, .args = {vector(0, 16), vector(16, 4), vector(20, 4), accumulator(0, 16)}},
+      {.op = O::v_mfma_f32_32x32x16_bf16, .args = {vector(0, 16), vector(16, 4), vector(20, 4), vector(8, 16)}},
       {.op = O::v_mfma_f32_32x32x16_bf16, .args = {vector(0, 8), vector(16, 4), vector(20, 4), zero}},
       {.op = O::v_mfma_f32_32x32x64_f8f6f4,
        .args = {vector(0, 16), vector(16, 8), vector(24, 8), zero},
@@ -155,8 +145,7 @@ TEST_CASE("validation rejects what LLVM's assembler rejects", "[quick]") {
        .args = {vector(0, 1), vector(2, 1), rsrc, zero},
        .mods = {.offset = 65536, .offen = true}},
       {.op = O::buffer_load_dword, .args = {vector(0, 1), vector(2, 1), rsrc, big}, .mods = {.offen = true}},
-      {.op = O::buffer_load_dword,
-       .args = {vector(0, 1), vector(2, 1), rsrc, zero}},  // address without offen
+      {.op = O::buffer_load_dword, .args = {vector(0, 1), vector(2, 1), rsrc, zero}},  // address without offen
       {.op = O::buffer_load_dword, .args = {vector(0, 1), Operand{}, rsrc, zero}, .mods = {.offen = true}},
       {.op = O::buffer_load_dwordx2,
        .args = {Operand{}, vector(2, 1), rsrc, zero},
@@ -202,8 +191,7 @@ TEST_CASE("random instructions reach every form, constant and modifier", "[quick
     selects += inst.op == Op::v_writelane_b32 && inst.args[2].kind == OperandKind::integer;
   }
   CHECK(forms[static_cast<int>(Form::sdwa)] == 0);
-  for (const Form form : {Form::natural, Form::e32, Form::e64, Form::dpp})
-    CHECK(forms[static_cast<int>(form)] > 1000);
+  for (const Form form : {Form::natural, Form::e32, Form::e64, Form::dpp}) CHECK(forms[static_cast<int>(form)] > 1000);
   for (int kind = 0; kind < static_cast<int>(OperandKind::label); ++kind) CHECK(kinds[kind] > 1000);
   for (const int seen : {negated, clamped, lds, selected, scaled, absent, indexed}) CHECK(seen > 50);
   CHECK(selects > 0);

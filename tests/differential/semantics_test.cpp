@@ -107,9 +107,8 @@ TEST_CASE("matrix rows agree with a sum in double", "[quick]") {
 TEST_CASE("the rows executed are those that need nothing but the wave", "[quick]") {
   for (std::size_t i = 0; i < static_cast<std::size_t>(Op::count); ++i) {
     const isa::Desc& d = isa::desc(static_cast<Op>(i));
-    const bool needs_more = d.kind >= isa::Kind::DS_READ || d.cls == isa::Class::Smem ||
-                            d.cls == isa::Class::Branch || d.cls == isa::Class::Internal ||
-                            d.cls == isa::Class::Barrier;
+    const bool needs_more = d.kind >= isa::Kind::DS_READ || d.cls == isa::Class::Smem || d.cls == isa::Class::Branch ||
+                            d.cls == isa::Class::Internal || d.cls == isa::Class::Barrier;
     INFO(d.name);
     CHECK((emulator::find_execute(static_cast<Op>(i)) == nullptr) == needs_more);
   }
@@ -160,8 +159,7 @@ TEST_CASE("wrong semantics are noticed", "[quick]") {
   SECTION("a result in the neighbouring lane") {
     actual = expected;
     run_oracle(expected, inst);
-    for (std::size_t lane = 0; lane < 64; ++lane)
-      actual.vector[0][lane] = expected.vector[0][(lane + 1) % 64];
+    for (std::size_t lane = 0; lane < 64; ++lane) actual.vector[0][lane] = expected.vector[0][(lane + 1) % 64];
     CHECK(difference(expected, actual, inst) != "");
   }
   SECTION("a result further off than its row may be") {
@@ -175,8 +173,7 @@ TEST_CASE("wrong semantics are noticed", "[quick]") {
   }
   SECTION("another instruction's result") {
     actual = expected;
-    const Inst sum = {
-        .op = Op::v_add_f32, .form = isa::Form::e32, .args = {isa::V<1>{0}, isa::V<1>{1}, isa::V<1>{1}}};
+    const Inst sum = {.op = Op::v_add_f32, .form = isa::Form::e32, .args = {isa::V<1>{0}, isa::V<1>{1}, isa::V<1>{1}}};
     const Inst product = {.op = Op::v_mul_f32, .form = isa::Form::e32, .args = sum.args};
     run_oracle(expected, sum);
     emulator::find_execute(Op::v_mul_f32)(actual, product);

@@ -45,8 +45,8 @@ std::string difference(const emulator::Wave& expected, const emulator::Wave& act
 
 // The same for a matrix instruction, given the wave before it: D against the sum of products in double, which
 // may differ by as much as a chain of float additions can. With `exact`, not at all.
-std::string matrix_difference(const emulator::Wave& before, const emulator::Wave& actual,
-                              const isa::Inst& inst, bool exact);
+std::string matrix_difference(const emulator::Wave& before, const emulator::Wave& actual, const isa::Inst& inst,
+                              bool exact);
 
 // A valid instruction of this row with random operands and modifiers, and a wave full of values that
 // matter.

@@ -71,8 +71,7 @@ u64 nearest_code(double x, int mantissa_bits, int bias, u32 overflow, bool satur
   const double magnitude = std::min(std::fabs(x), value(overflow));
   u32 best = 0;
   for (u32 code = 1; code <= overflow; ++code) {
-    const double distance = std::fabs(value(code) - magnitude),
-                 best_distance = std::fabs(value(best) - magnitude);
+    const double distance = std::fabs(value(code) - magnitude), best_distance = std::fabs(value(best) - magnitude);
     if (distance < best_distance || (distance == best_distance && code % 2 == 0)) best = code;
   }
   if (std::isinf(x)) return sign | overflow;

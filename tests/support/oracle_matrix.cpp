@@ -93,8 +93,7 @@ double scale(Wave& wave, const Inst& inst, int index, int row, int k) {
   const int byte = (inst.mods.op_sel >> (index - 1) & 1) + 2 * (high >> (index - 1) & 1);
   const int lane = isa::desc(inst.op).m * (k / 32) + row;
   const bool vector = operand.kind == OperandKind::vgpr || operand.kind == OperandKind::agpr;
-  const u32 bits =
-      vector ? word(wave, operand, 0, lane) : static_cast<u32>(oracle_scalar(wave, operand, Type::u32));
+  const u32 bits = vector ? word(wave, operand, 0, lane) : static_cast<u32>(oracle_scalar(wave, operand, Type::u32));
   const auto exponent = static_cast<int>(bits >> 8 * byte & 255);
   return exponent == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, exponent - 127);
 }
@@ -110,8 +109,7 @@ std::vector<double> decoded(Wave& wave, const Inst& inst, int index) {
   std::vector<double> values;
   for (int row = 0; row < d.m; ++row)
     for (int k = 0; k < d.k; ++k) {
-      const u32 code =
-          read_code(wave, inst.args[static_cast<std::size_t>(index)], t.bits, place(d, t.bits, row, k));
+      const u32 code = read_code(wave, inst.args[static_cast<std::size_t>(index)], t.bits, place(d, t.bits, row, k));
       values.push_back(value_of(t, code) * scale(wave, inst, index, row, k));
     }
   return values;
@@ -128,8 +126,7 @@ u32 finite_code(const ElementType& t, Rng& rng) {
   // Exponents about the middle: finite, and sums that neither overflow nor drown all but one term.
   const u32 sign_and_mantissa = any & (1U << (t.bits - 1) | ((1U << t.mantissa_bits) - 1));
   const int low = std::max(0, t.bias - 6);
-  return sign_and_mantissa | (static_cast<u32>(low) + (any >> 8) % 12) % (1U << t.exponent_bits)
-                                 << t.mantissa_bits;
+  return sign_and_mantissa | (static_cast<u32>(low) + (any >> 8) % 12) % (1U << t.exponent_bits) << t.mantissa_bits;
 }
 
 }  // namespace
@@ -160,8 +157,7 @@ void randomise_matrices(Wave& wave, const Inst& inst, bool integers, Rng& rng) {
     for (int lane = 0; lane < 64; ++lane) {
       u32 bytes = 0;
       for (int i = 0; i < 4; ++i)
-        bytes =
-            bytes << 8 | (integers ? 127 + static_cast<u32>(rng() % 3) : 121 + static_cast<u32>(rng() % 13));
+        bytes = bytes << 8 | (integers ? 127 + static_cast<u32>(rng() % 3) : 121 + static_cast<u32>(rng() % 13));
       const Operand& operand = inst.args[static_cast<std::size_t>(index)];
       if (operand.kind == OperandKind::vgpr) word(wave, operand, 0, lane) = bytes;
       if (operand.kind == OperandKind::sgpr) wave.scalar[operand.value] = bytes;

@@ -16,12 +16,11 @@ u32 below(u32 n, Rng& rng) { return static_cast<u32>(rng() % n); }
 bool one_in(u32 n, Rng& rng) { return below(n, rng) == 0; }
 
 // Values at which instructions change their mind: zeros, denormals, limits, ties, infinities, NaNs.
-constexpr u32 special_words[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x00800000, 0x80800001,
-                                 0x3f800000, 0xbf800000, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000,
-                                 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345,
-                                 0x7f800001, 0x4b000001, 0xcf000000, 0x4f000000, 0x4f800000, 0x43e80000,
-                                 0x43e80001, 0x43e7ffff, 0x437f8000, 0x437e8000, 0x47600000, 0x476fffff,
-                                 0x3c800000, 0x7fffffff, 0xffffffff, 0x0000001f, 0x00000020};
+constexpr u32 special_words[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x00800000, 0x80800001, 0x3f800000,
+                                 0xbf800000, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000, 0x7f7fffff, 0xff7fffff,
+                                 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0x4b000001, 0xcf000000,
+                                 0x4f000000, 0x4f800000, 0x43e80000, 0x43e80001, 0x43e7ffff, 0x437f8000, 0x437e8000,
+                                 0x47600000, 0x476fffff, 0x3c800000, 0x7fffffff, 0xffffffff, 0x0000001f, 0x00000020};
 
 u32 random_word(Rng& rng) {
   switch (below(6, rng)) {
@@ -66,17 +65,13 @@ Operand random_operand(const Inst& inst, const isa::Arg& a, Rng& rng) {
   return Operand::constant(static_cast<u32>(rng()));
 }
 
-bool has_short_form(Kind k) {
-  return (k >= Kind::VOP1 && k <= Kind::VOP2_ACC) || (k >= Kind::VOPC && k <= Kind::SELECT) ||
-         k == Kind::SWAP_LANES;
-}
-bool has_dpp(Kind k) { return has_short_form(k) && k != Kind::VOPC && k != Kind::SWAP_LANES; }
+bool has_dpp(Kind k) { return isa::has_short_form(k) && k != Kind::VOPC && k != Kind::SWAP_LANES; }
 
 void choose_dpp(isa::Modifiers& mods, Rng& rng) {
   constexpr std::uint16_t controls[] = {0x101, 0x10f, 0x111, 0x11f, 0x121, 0x12f, 0x130, 0x134, 0x138, 0x13c,
                                         0x140, 0x141, 0x142, 0x143, 0x150, 0x15f, 0x104, 0x118, 0x126};
-  mods.dpp_ctrl = one_in(3, rng) ? static_cast<std::uint16_t>(below(256, rng))
-                                 : controls[below(std::size(controls), rng)];
+  mods.dpp_ctrl =
+      one_in(3, rng) ? static_cast<std::uint16_t>(below(256, rng)) : controls[below(std::size(controls), rng)];
   mods.dpp_row_mask = one_in(2, rng) ? 15 : static_cast<std::uint8_t>(below(16, rng));
   mods.dpp_bank_mask = one_in(2, rng) ? 15 : static_cast<std::uint8_t>(below(16, rng));
   mods.dpp_bound_ctrl = one_in(2, rng);
@@ -90,8 +85,7 @@ void choose_modifiers(Inst& inst, const isa::Desc& d, Rng& rng) {
     const auto sources = static_cast<std::uint8_t>(d.kind == Kind::PK_F32_3 ? 7 : 3);
     mods.op_sel = three_bits() & sources;
     if (one_in(2, rng)) mods.op_sel_hi = three_bits() & sources;
-    if (packed && d.kind != Kind::PK_MOVE)
-      mods.neg_lo = three_bits() & sources, mods.neg_hi = three_bits() & sources;
+    if (packed && d.kind != Kind::PK_MOVE) mods.neg_lo = three_bits() & sources, mods.neg_hi = three_bits() & sources;
   }
   if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3) mods.op_sel = one_in(2, rng) ? 8 : 0;
   if (d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED) {
@@ -132,8 +126,7 @@ Inst guess(isa::Op op, Rng& rng) {
 bool dpp_sources_are_vectors(const Inst& inst) {
   const isa::Desc& d = isa::desc(inst.op);
   for (std::size_t i = 0; i < isa::max_args; ++i)
-    if (d.args[i].role == isa::Role::read && d.args[i].type != Type::mask &&
-        inst.args[i].kind != OperandKind::vgpr)
+    if (d.args[i].role == isa::Role::read && d.args[i].type != Type::mask && inst.args[i].kind != OperandKind::vgpr)
       return false;
   return true;
 }

@@ -164,13 +164,11 @@ const std::map<std::string_view, ScalarOracle>& scalar_oracles() {
       {"s_lshr_b32", [](const Input& in) { return nonzero(in.a32() >> (in.b % 32)); }},
       {"s_lshr_b64", [](const Input& in) { return nonzero(in.a >> (in.b % 64)); }},
       {"s_ashr_i32", [](const Input& in) { return nonzero(low(in.sa() >> (in.b % 32))); }},
-      {"s_ashr_i64",
-       [](const Input& in) { return nonzero(static_cast<u64>(static_cast<i64>(in.a) >> (in.b % 64))); }},
+      {"s_ashr_i64", [](const Input& in) { return nonzero(static_cast<u64>(static_cast<i64>(in.a) >> (in.b % 64))); }},
       {"s_bfe_u32",
        [](const Input& in) {
          const u64 width = in.b >> 16 & 127;
-         return nonzero(width >= 64 ? in.a32() >> (in.b % 32)
-                                    : (in.a32() >> (in.b % 32)) & ((u64{1} << width) - 1));
+         return nonzero(width >= 64 ? in.a32() >> (in.b % 32) : (in.a32() >> (in.b % 32)) & ((u64{1} << width) - 1));
        }},
       {"s_bfm_b32",
        [](const Input& in) {
@@ -292,8 +290,7 @@ u64 oracle_scalar(const emulator::Wave& wave, const isa::Operand& operand, Type 
     return wide ? low_word | u64{wave.scalar[operand.value + 1]} << 32 : low_word;
   }
   if (!wide) return operand.value;
-  if (operand.kind == isa::OperandKind::integer)
-    return static_cast<u64>(i64{static_cast<i32>(operand.value)});
+  if (operand.kind == isa::OperandKind::integer) return static_cast<u64>(i64{static_cast<i32>(operand.value)});
   if (operand.kind == isa::OperandKind::literal)
     return type == Type::i64 ? static_cast<u64>(i64{static_cast<i32>(operand.value)}) : operand.value;
   // Bits of 0.5, 1, 2, 4, their negatives and 1 / (2 pi) as doubles.
@@ -313,8 +310,7 @@ bool run_scalar_oracle(emulator::Wave& wave, const Inst& inst) {
   const int first = d.kind == Kind::SOPC ? 0 : 1;
   const auto value = [&](int i) {
     const auto index = static_cast<std::size_t>(i);
-    return d.args[index].role == isa::Role::none ? 0
-                                                 : oracle_scalar(wave, inst.args[index], d.args[index].type);
+    return d.args[index].role == isa::Role::none ? 0 : oracle_scalar(wave, inst.args[index], d.args[index].type);
   };
   in.a = d.kind == Kind::SOPK ? low(i64{static_cast<std::int16_t>(inst.args[1].value)}) : value(first);
   in.b = d.kind == Kind::SAVEEXEC ? oracle_scalar(wave, isa::exec, Type::u64) : value(first + 1);

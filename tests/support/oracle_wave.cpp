@@ -148,11 +148,9 @@ Shape shape(Kind kind) {
 LaneInput lane_input(const Wave& before, const Inst& inst, const isa::Desc& d, const Shape& s, int lane) {
   LaneInput in;
   in.lane = lane;
-  in.bit =
-      s.mask_read >= 0
-          ? bit(before.scalar64(static_cast<int>(inst.args[static_cast<std::size_t>(s.mask_read)].value)),
-                lane)
-          : bit(before.mode.bits, 23);
+  in.bit = s.mask_read >= 0
+               ? bit(before.scalar64(static_cast<int>(inst.args[static_cast<std::size_t>(s.mask_read)].value)), lane)
+               : bit(before.mode.bits, 23);
   for (int i = 0; i < 3; ++i) {
     const int index = s.first_source + i;
     const isa::Arg a = d.args[static_cast<std::size_t>(index)];
@@ -207,8 +205,7 @@ void run_packed(Wave& wave, const Inst& inst, const isa::Desc& d, const LaneOrac
     if (!bit(before.exec(), lane)) continue;
     for (int half = 0; half < 2; ++half) {
       LaneInput in;
-      for (int i = 0; i < sources; ++i)
-        in.s[static_cast<std::size_t>(i)] = half_of(moves ? half : i, half, lane);
+      for (int i = 0; i < sources; ++i) in.s[static_cast<std::size_t>(i)] = half_of(moves ? half : i, half, lane);
       const auto r = static_cast<u32>(oracle(in));
       vector_word(wave, inst.args[0], half, lane) = moves ? r : float_result(before, inst, r);
     }
@@ -233,8 +230,7 @@ bool run_exchange(Wave& wave, const Inst& inst, const isa::Desc& d) {
       wave.scalar[inst.args[0].value] = vector_word(before, inst.args[1], 0, first);
       return true;
     case Kind::WRITE_LANE:
-      vector_word(wave, inst.args[0], 0, select(2)) =
-          static_cast<u32>(oracle_scalar(before, inst.args[1], Type::u32));
+      vector_word(wave, inst.args[0], 0, select(2)) = static_cast<u32>(oracle_scalar(before, inst.args[1], Type::u32));
       return true;
     case Kind::SWAP_LANES: {
       const int row = d.name == "v_permlane16_swap_b32" ? 16 : 32;
@@ -283,8 +279,8 @@ std::string difference(const Wave& expected, const Wave& actual, const Inst& ins
   for (std::size_t r = 0; r < expected.vector.size(); ++r)
     for (std::size_t lane = 0; lane < 64; ++lane)
       if (!close(r, expected.vector[r][lane], actual.vector[r][lane]))
-        return fmt::format("{}{} lane {}: expected {:#010x}, got {:#010x}", r < 256 ? 'v' : 'a', r % 256,
-                           lane, expected.vector[r][lane], actual.vector[r][lane]);
+        return fmt::format("{}{} lane {}: expected {:#010x}, got {:#010x}", r < 256 ? 'v' : 'a', r % 256, lane,
+                           expected.vector[r][lane], actual.vector[r][lane]);
   for (std::size_t i = 0; i < expected.scalar.size(); ++i)
     if (expected.scalar[i] != actual.scalar[i])
       return fmt::format("s{}: expected {:#010x}, got {:#010x}", i, expected.scalar[i], actual.scalar[i]);

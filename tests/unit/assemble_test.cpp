@@ -18,8 +18,7 @@ using zyfa::generator::disassemble;
 
 namespace {
 
-const std::string head =
-    ".amdgcn_target \"amdgcn-amd-amdhsa--gfx950\"\n.amdhsa_code_object_version 6\n.text\n";
+const std::string head = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx950\"\n.amdhsa_code_object_version 6\n.text\n";
 
 const std::string with_lines = head + R"(.globl f
 f:
@@ -74,16 +73,12 @@ TEST_CASE("assembly errors name the line and show it", "[quick]") {
   CHECK(two.find("`v_fma_f32 v0, v1` (and 1 more)") != std::string::npos);
 
   SECTION("found only when the object is laid out") {
-    CHECK(
-        message_of(head + "s_branch far\n.fill 40000, 4, 0xbf800000\nfar: s_endpgm\n").find("kernel.s:4: ") ==
-        0);
+    CHECK(message_of(head + "s_branch far\n.fill 40000, 4, 0xbf800000\nfar: s_endpgm\n").find("kernel.s:4: ") == 0);
   }
   SECTION("another processor, its instructions, metadata and descriptors that are none") {
     CHECK(message_of(".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n").find("kernel.s:1: ") == 0);
     CHECK(message_of(head + "s_wait_loadcnt 0\n").find("kernel.s:4: ") == 0);
-    CHECK(
-        message_of(head + ".amdgpu_metadata\namdhsa.kernels: 5\n.end_amdgpu_metadata\n").find("kernel.s:") ==
-        0);
+    CHECK(message_of(head + ".amdgpu_metadata\namdhsa.kernels: 5\n.end_amdgpu_metadata\n").find("kernel.s:") == 0);
     CHECK(message_of(head + ".amdhsa_kernel k\n.end_amdhsa_kernel\n").find("kernel.s:") == 0);
   }
 }
@@ -194,9 +189,8 @@ amdhsa.kernels:
 .end_amdgpu_metadata
 )";
   std::ofstream(directory / "f.s") << text;
-  const std::string command =
-      fmt::format("'{}' -triple amdgcn-amd-amdhsa -mcpu=gfx950 -filetype=obj '{}' -o '{}'", tool.string(),
-                  (directory / "f.s").string(), (directory / "f.o").string());
+  const std::string command = fmt::format("'{}' -triple amdgcn-amd-amdhsa -mcpu=gfx950 -filetype=obj '{}' -o '{}'",
+                                          tool.string(), (directory / "f.s").string(), (directory / "f.o").string());
   REQUIRE(std::system(command.c_str()) == 0);
   std::ifstream file(directory / "f.o", std::ios::binary);
   const std::string reference{std::istreambuf_iterator<char>(file), {}};

@@ -118,8 +118,7 @@ std::string message_of(std::span<const std::byte> file) {
 }
 
 // `replacement`, as long as `wanted`, at every place of `wanted` in the file.
-std::vector<std::byte> with_text(std::vector<std::byte> file, std::string_view wanted,
-                                 std::string_view replacement) {
+std::vector<std::byte> with_text(std::vector<std::byte> file, std::string_view wanted, std::string_view replacement) {
   REQUIRE(wanted.size() == replacement.size());
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   REQUIRE(text.find(wanted) != std::string_view::npos);
@@ -208,11 +207,11 @@ TEST_CASE("a kernel's descriptor is read back, field by field", "[quick]") {
     CHECK((a.*field)());
     CHECK_FALSE((b.*field)());
   }
-  for (const auto field : {&Descriptor::dx10_clamp, &Descriptor::ieee_mode,
-                           &Descriptor::enable_private_segment, &Descriptor::enable_workgroup_id_z,
-                           &Descriptor::enable_workgroup_info, &Descriptor::threadgroup_split,
-                           &Descriptor::enable_sgpr_queue_ptr, &Descriptor::enable_sgpr_dispatch_id,
-                           &Descriptor::enable_sgpr_private_segment_size, &Descriptor::uses_dynamic_stack}) {
+  for (const auto field :
+       {&Descriptor::dx10_clamp, &Descriptor::ieee_mode, &Descriptor::enable_private_segment,
+        &Descriptor::enable_workgroup_id_z, &Descriptor::enable_workgroup_info, &Descriptor::threadgroup_split,
+        &Descriptor::enable_sgpr_queue_ptr, &Descriptor::enable_sgpr_dispatch_id,
+        &Descriptor::enable_sgpr_private_segment_size, &Descriptor::uses_dynamic_stack}) {
     CHECK_FALSE((a.*field)());
     CHECK((b.*field)());
   }
@@ -302,8 +301,7 @@ TEST_CASE("files that are no gfx950 code object are named with their fault", "[q
   CHECK(message_of(with_text(file, ".text", ".texx")) == "kernel.co: no section .text");
   CHECK(message_of(with_text(file, "AMDGPU", "AMDGPX")).find("no AMDGPU metadata note") != std::string::npos);
   CHECK(message_of(with_text(file, ".symbol", ".simbol")) == "kernel.co: metadata: kernel 0 has no .symbol");
-  CHECK(message_of(with_text(file, ".offset", ".ofset_")) ==
-        "kernel.co: metadata: first argument 0 has no .offset");
+  CHECK(message_of(with_text(file, ".offset", ".ofset_")) == "kernel.co: metadata: first argument 0 has no .offset");
   CHECK(message_of(with_text(file, "second.kd", "secund.kd")) == "no error");
 }
 

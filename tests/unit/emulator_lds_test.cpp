@@ -75,8 +75,7 @@ TEST_CASE("every LDS row of the table moves its dwords", "[quick]") {
       CHECK((last_lane_is_inside || machine.launch.lds_bytes >= 1024 + 32));
       REQUIRE_FALSE(machine.run(code).trap);
       for (int lane = 0; lane < 63; ++lane) {
-        right &= machine.dumped(4, lane) ==
-                 ((exec >> lane & 1) ? 1u << 24 | static_cast<std::uint32_t>(lane) : ~0u);
+        right &= machine.dumped(4, lane) == ((exec >> lane & 1) ? 1u << 24 | static_cast<std::uint32_t>(lane) : ~0u);
         if (d.kind == Kind::DS_READ_TR) continue;
         for (int r = 0; r < 4; ++r) {
           const bool loaded = r < dwords && (exec >> lane & 1);
@@ -95,8 +94,7 @@ TEST_CASE("LDS starts out as all ones", "[quick]") {
   Code code;
   dump_lds(code);
   REQUIRE_FALSE(machine.run(code).trap);
-  CHECK(
-      std::all_of(machine.out.begin(), machine.out.begin() + 1024, [](std::uint32_t d) { return d == ~0u; }));
+  CHECK(std::all_of(machine.out.begin(), machine.out.begin() + 1024, [](std::uint32_t d) { return d == ~0u; }));
 }
 
 // gfx950.md 4: in groups of 16 lanes, tr_b8: lane t byte j = byte t%8 of lane 2j + t/8's eight bytes; tr_b16:
@@ -109,8 +107,7 @@ TEST_CASE("transposing reads follow the pinned pattern", "[quick]") {
     // Lane l addresses the 8 bytes at 8 * (l ^ 5): any order of addresses will do.
     code.e32(Op::v_xor_b32, {vgpr(2), number(5), vgpr(0)});
     code.v_shift(2, 3, 2);
-    code.add(bytes == 1 ? Op::ds_read_b64_tr_b8 : Op::ds_read_b64_tr_b16, {vgpr(4, 2), vgpr(2)},
-             with_offset(256));
+    code.add(bytes == 1 ? Op::ds_read_b64_tr_b8 : Op::ds_read_b64_tr_b16, {vgpr(4, 2), vgpr(2)}, with_offset(256));
     code.wait(-1, 0);
     dump(code, 4, 2);
     REQUIRE_FALSE(machine.run(code).trap);
@@ -121,8 +118,7 @@ TEST_CASE("transposing reads follow the pinned pattern", "[quick]") {
         const int source = lane - t + 16 / rows * j + t / rows;
         const int at = 256 + 8 * (source ^ 5) + t % rows * bytes + byte % bytes;
         CAPTURE(bytes, lane, byte);
-        REQUIRE((machine.dumped(byte / 4, lane) >> (byte % 4 * 8) & 0xff) ==
-                pattern(static_cast<std::size_t>(at)));
+        REQUIRE((machine.dumped(byte / 4, lane) >> (byte % 4 * 8) & 0xff) == pattern(static_cast<std::size_t>(at)));
       }
     }
   }
@@ -182,9 +178,7 @@ TEST_CASE("LDS accesses are checked for bounds, alignment and exec", "[quick]") 
 TEST_CASE("LDS-DMA: offset on both sides, exec holes, zeros out of range", "[quick]") {
   for (const int dwords : {1, 3, 4}) {
     CAPTURE(dwords);
-    const Op op = dwords == 1   ? Op::buffer_load_dword
-                  : dwords == 3 ? Op::buffer_load_dwordx3
-                                : Op::buffer_load_dwordx4;
+    const Op op = dwords == 1 ? Op::buffer_load_dword : dwords == 3 ? Op::buffer_load_dwordx3 : Op::buffer_load_dwordx4;
     const std::size_t bytes = static_cast<std::size_t>(dwords) * 4;
     const std::uint64_t exec = 0xfffff0fffffffffe;
     Machine machine;
@@ -262,8 +256,7 @@ TEST_CASE("touching LDS bytes that an LDS-DMA will write is a trap", "[quick]") 
     code.add(Op::ds_read_b128, {vgpr(4, 4), vgpr(3)});
     const std::string text = message();
     CHECK(contains(text, {"LDS in flight", "ds_read_b128", "buffer_load_dwordx4", "lane 0", "of wave 0"}));
-    CHECK(contains(text,
-                   {fmt::format("kernel:{}", dma).c_str(), fmt::format("kernel:{}", access + 3).c_str()}));
+    CHECK(contains(text, {fmt::format("kernel:{}", dma).c_str(), fmt::format("kernel:{}", access + 3).c_str()}));
   }
   SECTION("write") {
     address(1024 + 4);
@@ -340,6 +333,5 @@ TEST_CASE("LDS in flight from another wave", "[quick]") {
   const Trap trap = machine.trap(code);
   CHECK(trap.kind == TrapKind::lds_in_flight);
   CHECK(trap.instruction == access);
-  CHECK(
-      contains(trap.message, {"ds_read_b32", "wave 0, lane 0", fmt::format("instruction {} ", dma).c_str()}));
+  CHECK(contains(trap.message, {"ds_read_b32", "wave 0, lane 0", fmt::format("instruction {} ", dma).c_str()}));
 }

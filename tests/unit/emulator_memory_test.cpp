@@ -30,13 +30,11 @@ std::uint8_t out_byte(const Machine& machine, std::size_t i) {
 
 // Lane l of exec stored `bytes` marked bytes at out + 16 * l + offset up to `end`, and nothing else has
 // changed.
-bool stored(const Machine& machine, std::size_t bytes, std::size_t offset, std::size_t end,
-            std::uint64_t exec) {
+bool stored(const Machine& machine, std::size_t bytes, std::size_t offset, std::size_t end, std::uint64_t exec) {
   for (std::size_t i = 0; i < machine.out.size() * 4; ++i) {
     const std::size_t at = i - offset, lane = at / 16, byte = at % 16;
     const bool written = i >= offset && i < end && lane < 64 && byte < bytes && (exec >> lane & 1);
-    const std::uint32_t dword =
-        marked(static_cast<std::uint32_t>(byte / 4), static_cast<std::uint32_t>(lane));
+    const std::uint32_t dword = marked(static_cast<std::uint32_t>(byte / 4), static_cast<std::uint32_t>(lane));
     if (out_byte(machine, i) != (written ? dword >> (byte % 4 * 8) & 0xff : 0xdd)) return false;
   }
   return true;
@@ -46,8 +44,7 @@ bool stored(const Machine& machine, std::size_t bytes, std::size_t offset, std::
 
 TEST_CASE("every vector load of the table reads its dwords; lanes off in exec keep theirs", "[quick]") {
   for (const Op op : rows({Kind::BUFFER_LOAD, Kind::GLOBAL_LOAD}))
-    for (const std::uint64_t exec :
-         {~std::uint64_t{0}, std::uint64_t{0xffff0000f0f0ff02}, std::uint64_t{0}}) {
+    for (const std::uint64_t exec : {~std::uint64_t{0}, std::uint64_t{0xffff0000f0f0ff02}, std::uint64_t{0}}) {
       const auto& d = desc(op);
       INFO(d.name);
       Machine machine;
@@ -79,8 +76,7 @@ TEST_CASE("every vector load of the table reads its dwords; lanes off in exec ke
 
 TEST_CASE("every vector store of the table writes its bytes and no others", "[quick]") {
   for (const Op op : rows({Kind::BUFFER_STORE, Kind::GLOBAL_STORE}))
-    for (const std::uint64_t exec :
-         {~std::uint64_t{0}, std::uint64_t{0x80000000f0f0ff02}, std::uint64_t{0}}) {
+    for (const std::uint64_t exec : {~std::uint64_t{0}, std::uint64_t{0x80000000f0f0ff02}, std::uint64_t{0}}) {
       const auto& d = desc(op);
       INFO(d.name);
       Machine machine;
@@ -231,8 +227,7 @@ TEST_CASE("a structured buffer checks index and offset", "[quick]") {
   // Offsets 12 and 16: the second dword lies outside the 16-byte record.
   for (const int lane : {0, 1, 39, 40, 63}) {
     CAPTURE(lane);
-    CHECK(machine.dumped(0, lane) ==
-          (lane < 40 ? pattern_dword(static_cast<std::size_t>(lane * 16 + 12 + 32)) : 0));
+    CHECK(machine.dumped(0, lane) == (lane < 40 ? pattern_dword(static_cast<std::size_t>(lane * 16 + 12 + 32)) : 0));
     CHECK(machine.dumped(1, lane) == 0);
   }
 }
@@ -248,8 +243,7 @@ TEST_CASE("buffer descriptors that are not plain buffers trap", "[quick]") {
     code.end();
     return machine.trap(code).message;
   };
-  CHECK(
-      contains(message(0, 0), {"memory out of bounds", "data format is 0", "buffer_load_dword", "s[8:11]"}));
+  CHECK(contains(message(0, 0), {"memory out of bounds", "data format is 0", "buffer_load_dword", "s[8:11]"}));
   CHECK(contains(message(0, 0xc0020000), {"type is 3"}));
   CHECK(contains(message(0x80000000, 0x20000), {"swizzle bit"}));
   CHECK(contains(message(0, 0x820000), {"add-thread-id"}));
@@ -264,8 +258,7 @@ TEST_CASE("memory that is in a buffer's range but not mapped traps with lane and
   const Trap trap = machine.trap(code);
   CHECK(trap.kind == TrapKind::memory_out_of_bounds);
   CHECK(trap.lane == 10);
-  CHECK(contains(trap.message,
-                 {"buffer_load_dwordx4", "lane 10", "load from 0x102000: 0 bytes past the end of in"}));
+  CHECK(contains(trap.message, {"buffer_load_dwordx4", "lane 10", "load from 0x102000: 0 bytes past the end of in"}));
 }
 
 TEST_CASE("global addresses: 64 bits per lane, signed offsets, adjacent regions", "[quick]") {

@@ -26,12 +26,8 @@ using isa::V;
 inline Operand number(std::uint32_t n) { return {OperandKind::integer, n}; }
 inline Operand literal(std::uint32_t bits) { return {OperandKind::literal, bits}; }
 inline Operand label(std::uint32_t target) { return {OperandKind::label, target}; }
-inline Operand vgpr(int first, int count = 1) {
-  return {OperandKind::vgpr, static_cast<std::uint32_t>(first), count};
-}
-inline Operand sgpr(int first, int count = 1) {
-  return {OperandKind::sgpr, static_cast<std::uint32_t>(first), count};
-}
+inline Operand vgpr(int first, int count = 1) { return {OperandKind::vgpr, static_cast<std::uint32_t>(first), count}; }
+inline Operand sgpr(int first, int count = 1) { return {OperandKind::sgpr, static_cast<std::uint32_t>(first), count}; }
 
 // Appends instructions; line numbers of the made-up file "kernel" are instruction numbers, so reports can be
 // checked.
@@ -54,9 +50,7 @@ struct Code {
   void m0(std::uint32_t value) { s_mov(isa::m0.first, value); }
   void exec(std::uint64_t mask) { s_mov64(isa::exec.first, mask); }
   void v_mov(int v, std::uint32_t value) { e32(Op::v_mov_b32, {vgpr(v), Operand::constant(value)}); }
-  void v_shift(int to, std::uint32_t bits, int from) {
-    e32(Op::v_lshlrev_b32, {vgpr(to), number(bits), vgpr(from)});
-  }
+  void v_shift(int to, std::uint32_t bits, int from) { e32(Op::v_lshlrev_b32, {vgpr(to), number(bits), vgpr(from)}); }
   void v_add(int to, std::uint32_t constant, int from) {
     e32(Op::v_add_u32, {vgpr(to), Operand::constant(constant), vgpr(from)});
   }

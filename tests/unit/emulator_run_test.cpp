@@ -62,8 +62,7 @@ TEST_CASE("the initial state is that of the HSA ABI, all ones elsewhere", "[quic
     code.exec(lane == 0 ? 1ull : lane == 1 ? 1ull << 29 : 1ull << 30);
     code.v_mov(255, static_cast<std::uint32_t>(4 * lane));
     for (std::size_t i = 0; i <= scalars.size(); ++i)
-      code.add(Op::global_store_dword,
-               {vgpr(255), i == 0 ? vgpr(0) : vgpr(9 + static_cast<int>(i)), sgpr(100, 2)},
+      code.add(Op::global_store_dword, {vgpr(255), i == 0 ? vgpr(0) : vgpr(9 + static_cast<int>(i)), sgpr(100, 2)},
                with_offset(static_cast<int>(i) * 256));
   }
   code.end();
@@ -74,8 +73,7 @@ TEST_CASE("the initial state is that of the HSA ABI, all ones elsewhere", "[quic
   CHECK(machine.dumped(0, 0) == 0);
   CHECK(machine.dumped(0, 1) == (4 | 2 << 10 | 1 << 20));
   CHECK(machine.dumped(0, 2) == ~0u);  // beyond the workgroup
-  const std::vector<std::uint32_t> expected = {0, 0, 0x3456789a, 0x12, 0,   0,          ~0u,
-                                               2, 1, ~0u,        ~0u,  ~0u, 0x3fffffff, 0};
+  const std::vector<std::uint32_t> expected = {0, 0, 0x3456789a, 0x12, 0, 0, ~0u, 2, 1, ~0u, ~0u, ~0u, 0x3fffffff, 0};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(scalars[i]);
     CHECK(machine.dumped(static_cast<int>(i) + 1, 0) == expected[i]);
@@ -187,8 +185,7 @@ TEST_CASE("bad branches trap when taken", "[quick]") {
     const Trap trap = machine.trap(code);
     CHECK(trap.kind == TrapKind::bad_branch);
     CHECK(trap.instruction == 1);
-    CHECK(contains(trap.message,
-                   {"bad branch", "s_cbranch_scc1", "kernel:1", "the program has 3 instructions"}));
+    CHECK(contains(trap.message, {"bad branch", "s_cbranch_scc1", "kernel:1", "the program has 3 instructions"}));
     code.program.code[1].op = Op::s_cbranch_scc0;
     CHECK_FALSE(machine.run(code).trap);
   }

@@ -85,8 +85,7 @@ TEST_CASE("implicit accesses", "[quick]") {
   CHECK(touches(add, OperandKind::sgpr, exec.first, false));
   CHECK(!touches(add, OperandKind::sgpr, exec.first, true));
   CHECK(!touches({.op = Op::s_mov_b32, .args = {S<1>{0}, S<1>{1}}}, OperandKind::sgpr, exec.first, false));
-  CHECK(touches({.op = Op::s_and_saveexec_b64, .args = {S<2>{0}, S<2>{2}}}, OperandKind::sgpr, exec.first,
-                true));
+  CHECK(touches({.op = Op::s_and_saveexec_b64, .args = {S<2>{0}, S<2>{2}}}, OperandKind::sgpr, exec.first, true));
   CHECK(touches({.op = Op::s_cbranch_vccz}, OperandKind::sgpr, vcc.first, false));
   Inst load{.op = Op::buffer_load_dword, .args = {Operand{}, V<1>{1}, S<4>{8}, Operand::constant(0)}};
   load.mods.offen = true;

@@ -18,20 +18,17 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 // Distance of a result from the exact value, in units in the last place of a float of that size.
 double error_ulps(float result, double exact) {
   if (std::isnan(exact)) return std::isnan(result) ? 0 : 1e9;
-  if (std::isinf(result) || std::isinf(static_cast<float>(exact)))
-    return result == static_cast<float>(exact) ? 0 : 1e9;
+  if (std::isinf(result) || std::isinf(static_cast<float>(exact))) return result == static_cast<float>(exact) ? 0 : 1e9;
   int exponent = 0;
   std::frexp(exact, &exponent);
   return std::fabs(result - exact) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
 std::vector<float> many_floats() {
-  std::vector<float> values = {0.0f,  -0.0f, infinity, -infinity, nan,  1.0f,
-                               -1.0f, 0.5f,  -0.5f,    1.5f,      2.5f, -2.5f};
+  std::vector<float> values = {0.0f, -0.0f, infinity, -infinity, nan, 1.0f, -1.0f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f};
   for (std::uint32_t exponent = 0; exponent < 255; ++exponent)
     for (const std::uint32_t mantissa : {0U, 1U, 0x3504f3U, 0x3504f4U, 0x400000U, 0x7fffffU})
-      for (const std::uint32_t sign : {0U, 0x80000000U})
-        values.push_back(float_of(sign | exponent << 23 | mantissa));
+      for (const std::uint32_t sign : {0U, 0x80000000U}) values.push_back(float_of(sign | exponent << 23 | mantissa));
   std::mt19937 rng(1);
   for (int i = 0; i < 200000; ++i) values.push_back(float_of(static_cast<std::uint32_t>(rng())));
   return values;
@@ -52,8 +49,7 @@ TEST_CASE("exp2_of is within 1 ulp and exact at integers", "[quick]") {
   for (const float x : many_floats())
     worst = std::max(worst, error_ulps(exp2_of(x), std::exp2(static_cast<double>(x))));
   CHECK(worst < 1.0);
-  for (int n = -160; n <= 140; ++n)
-    CHECK(exp2_of(static_cast<float>(n)) == static_cast<float>(std::ldexp(1.0, n)));
+  for (int n = -160; n <= 140; ++n) CHECK(exp2_of(static_cast<float>(n)) == static_cast<float>(std::ldexp(1.0, n)));
   CHECK(exp2_of(-infinity) == 0.0f);
   CHECK(exp2_of(infinity) == infinity);
   CHECK(std::isnan(exp2_of(nan)));
@@ -63,11 +59,9 @@ TEST_CASE("exp2_of is within 1 ulp and exact at integers", "[quick]") {
 TEST_CASE("log2_of is within 1 ulp and exact at powers of two", "[quick]") {
   double worst = 0;
   for (const float x : many_floats())
-    if (x > 0 && x < infinity)
-      worst = std::max(worst, error_ulps(log2_of(x), std::log2(static_cast<double>(x))));
+    if (x > 0 && x < infinity) worst = std::max(worst, error_ulps(log2_of(x), std::log2(static_cast<double>(x))));
   for (std::uint32_t bits = 0x3f7f0000; bits < 0x3f810000; ++bits)  // around 1, where the result is small
-    worst =
-        std::max(worst, error_ulps(log2_of(float_of(bits)), std::log2(static_cast<double>(float_of(bits)))));
+    worst = std::max(worst, error_ulps(log2_of(float_of(bits)), std::log2(static_cast<double>(float_of(bits)))));
   CHECK(worst < 1.0);
   for (int n = -149; n < 128; ++n) CHECK(log2_of(std::ldexp(1.0f, n)) == static_cast<float>(n));
   CHECK(log2_of(0.0f) == -infinity);

@@ -12,9 +12,8 @@ struct Shape {
   int width, k, bits;
 };
 // Every source of the table: 16-bit, plain FP8, f8f6f4 in 8, 6 and 4 bits, and float.
-const std::vector<Shape> shapes = {{32, 16, 16}, {16, 32, 16}, {32, 16, 8}, {16, 32, 8},
-                                   {32, 64, 8},  {16, 128, 8}, {32, 64, 6}, {16, 128, 6},
-                                   {32, 64, 4},  {16, 128, 4}, {32, 2, 32}};
+const std::vector<Shape> shapes = {{32, 16, 16}, {16, 32, 16}, {32, 16, 8}, {16, 32, 8},  {32, 64, 8}, {16, 128, 8},
+                                   {32, 64, 6},  {16, 128, 6}, {32, 64, 4}, {16, 128, 4}, {32, 2, 32}};
 
 // Whether each k of a row is held exactly once by the row's lanes.
 bool covers_every_k_once(const MatrixSourceLayout& layout, int k) {

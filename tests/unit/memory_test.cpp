@@ -46,8 +46,7 @@ TEST_CASE("global memory refuses overlaps and wrap-around, and names both region
   GlobalMemory memory;
   memory.map("keys", 0x1000, a);
 
-  CHECK(has(refusal(memory, 0x1030, b),
-            "cannot map new at 0x1030 (16 bytes): it overlaps keys (0x1000, 64 bytes)"));
+  CHECK(has(refusal(memory, 0x1030, b), "cannot map new at 0x1030 (16 bytes): it overlaps keys (0x1000, 64 bytes)"));
   CHECK(has(refusal(memory, 0x1000, b), "overlaps keys"));
   CHECK(has(refusal(memory, 0xff1, b), "overlaps keys"));
   CHECK(has(refusal(memory, ~std::uint64_t{0} - 3, b), "end of the address space"));

@@ -55,8 +55,7 @@ TEST_CASE("packed streams: element j starts at bit j * width", "[numeric][quick]
     for (std::size_t j = 0; j < codes.size(); ++j) {
       wrong_codes += packed_code(dwords, width, j) == codes[j] ? 0 : 1;
       const float expected = decode(format, codes[j]);
-      wrong_values +=
-          std::bit_cast<std::uint32_t>(values[j]) == std::bit_cast<std::uint32_t>(expected) ? 0 : 1;
+      wrong_values += std::bit_cast<std::uint32_t>(values[j]) == std::bit_cast<std::uint32_t>(expected) ? 0 : 1;
     }
     CHECK(wrong_codes == 0);
     CHECK(wrong_values == 0);

@@ -84,9 +84,7 @@ std::string message(std::string_view line) {
   }
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 }  // namespace
 
@@ -114,8 +112,7 @@ TEST_CASE("spellings that are no canonical text are read as the canonical value"
   CHECK(print(parse("v_mov_b32_e32 v1, -17")) == "v_mov_b32_e32 v1, 0xffffffef");
   CHECK(print(parse("s_movk_i32 s0, -1")) == "s_movk_i32 s0, 0xffff");
   CHECK(print(parse("s_waitcnt vmcnt(63) lgkmcnt(1)")) == "s_waitcnt lgkmcnt(1)");
-  CHECK(parse("v_pk_mul_f32 v[0:1], v[2:3], v[4:5] op_sel_hi:[1,1]").mods.op_sel_hi ==
-        Modifiers::row_default);
+  CHECK(parse("v_pk_mul_f32 v[0:1], v[2:3], v[4:5] op_sel_hi:[1,1]").mods.op_sel_hi == Modifiers::row_default);
 }
 
 TEST_CASE("bad lines are quoted with what is wrong", "[quick]") {
