@@ -101,10 +101,18 @@ S<1> load_per_head(Builder& k, const PerHeadArgument& argument, S<1> batch, S<1>
   return value;
 }
 
+S<1> queries_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
+  const S<1> rows = k.sgpr("queries of the wave");
+  k.s_sub_i32(rows, args.seqlen_q, place.first_query);
+  k.s_max_i32(rows, rows, 0);
+  k.s_min_i32(rows, rows, plan.queries_per_wave);
+  return rows;
+}
+
 void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_stride) {
   k.s_mov_b64(resource.at<2>(0), address);
   k.s_mul_i32(resource[2], rows, row_stride);
-  k.s_mov_b32(resource[3], 0x00020000);  // raw buffer: 32-bit data format, no stride or swizzle (CDNA4 ISA 9.1.8)
+  k.s_mov_b32(resource[3], raw_buffer_word3);
 }
 
 S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place) {

@@ -52,6 +52,12 @@ S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> hea
 // The value at (batch, kv_head); it has arrived on return.
 S<1> load_per_head(Builder& k, const PerHeadArgument& argument, S<1> batch, S<1> head, std::string_view name);
 
+// How many of the wave's queries exist: clamp(seqlen_q - first_query, 0, queries_per_wave).
+S<1> queries_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
+
+// Word 3 of a raw buffer descriptor: 32-bit data format, no stride or swizzle (CDNA4 ISA 9.1.8).
+inline constexpr std::uint32_t raw_buffer_word3 = 0x00020000;
+
 // A raw buffer descriptor over `rows` rows from `address` on; accesses to further rows are out of range: loads give 0,
 // stores are dropped. rows * row_stride must fit 32 bits (generator::max_row_stride_bytes sees to that).
 void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_stride);

@@ -8,15 +8,6 @@ namespace {
 
 constexpr S<1> exec_hi{127};
 
-// The wave's rows that exist: clamp(seqlen_q - first_query, 0, queries_per_wave).
-S<1> rows_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  const S<1> rows = k.sgpr("queries of the wave");
-  k.s_sub_i32(rows, args.seqlen_q, place.first_query);
-  k.s_max_i32(rows, rows, 0);
-  k.s_min_i32(rows, rows, plan.queries_per_wave);
-  return rows;
-}
-
 // 32 elements of the value dim to memory. Packing leaves each lane with 4 consecutive elements of 8; exchanging them
 // between lanes l and l+32 gives every lane 8 consecutive ones, 16 bytes, of every other 8.
 void store_block(Builder& k, V<16> block, V<1> address, S<4> resource, int offset) {
@@ -38,7 +29,7 @@ void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, 
   const V<1> address = k.vgpr("O address"), half = k.vgpr("lane / 32"), scale = k.vgpr("v_descale / total");
   const S<1> v_descale = load_per_head(k, args.v_descale, place.batch, place.kv_head, "v_descale");
   advance(k, base, place.first_query, args.o.row_stride);
-  make_resource(k, resource, base, rows_of_wave(k, plan, args, place), args.o.row_stride[0]);
+  make_resource(k, resource, base, queries_of_wave(k, plan, args, place), args.o.row_stride[0]);
   k.v_lshrrev_b32(half, 5, place.lane);
   k.v_and_b32(address, plan.queries_per_wave - 1, place.lane);
   k.v_mul_lo_u32(address, address, args.o.row_stride[0]);
@@ -70,7 +61,7 @@ void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, con
     k.s_mov_b64(dense, 4);
     advance(k, base, place.first_query, dense);
   }
-  make_resource(k, resource, base, rows_of_wave(k, plan, args, place), row_bytes);
+  make_resource(k, resource, base, queries_of_wave(k, plan, args, place), row_bytes);
   k.v_lshlrev_b32(address, 2, place.lane);
 
   // The two lanes of a query have summed up different keys.

@@ -34,15 +34,17 @@ void field(Builder& k, S<1> d, S<1> wave, int shift, int bits, int scale) {
   k.s_mul_i32(d, d, scale);
 }
 
+TileSource allocate_source(Builder& k, const TensorArgument& tensor, const std::string& name) {
+  return {k.sgpr<4>(name + " tile resource"), tensor.row_stride[0], k.sgpr(name + " LDS slice"),
+          k.vgpr(name + " slice 0"), k.vgpr(name + " slice 1")};
+}
+
 // What K and V share: `row` is the lane's row of the tile and `column` its byte, for the wave's first slice; the second
 // slice lies `second` rows on.
-TileSource make_source(Builder& k, const AttentionPlan& plan, const Arguments& args, const generator::S<2> head_base,
-                       const TensorArgument& tensor, const Place& place, V<1> row, V<1> column, int second,
-                       int lds_offset, std::string_view name) {
-  const std::string text(name);
-  const TileSource source{k.sgpr<4>(text + " tile resource"), tensor.row_stride[0], k.sgpr(text + " LDS slice"),
-                          k.vgpr(text + " slice 0"), k.vgpr(text + " slice 1")};
-  make_resource(k, source.resource, head_base, args.seqlen_k, source.row_stride);
+void fill_source(Builder& k, const AttentionPlan& plan, const TileSource& source, S<2> head_base, const Place& place,
+                 V<1> row, V<1> column, int second, int lds_offset) {
+  k.s_mov_b64(source.resource.at<2>(0), head_base);
+  k.s_mov_b32(source.resource[3], raw_buffer_word3);
   k.s_mul_i32(source.lds, place.wave, 16 / plan.waves * slice);
   k.s_add_u32(source.lds, source.lds, lds_offset);
   k.v_mul_lo_u32(source.slice0, row, source.row_stride);
@@ -50,7 +52,6 @@ TileSource make_source(Builder& k, const AttentionPlan& plan, const Arguments& a
   k.v_mul_lo_u32(source.slice1, row, source.row_stride);
   k.v_add_u32(source.slice0, source.slice0, column);
   k.v_add_u32(source.slice1, source.slice1, column);
-  return source;
 }
 
 }  // namespace
@@ -58,6 +59,8 @@ TileSource make_source(Builder& k, const AttentionPlan& plan, const Arguments& a
 TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
   // Slice 2*wave: key/64 = wave[2], d/64 = wave[1], (key%32)/8 = 2*wave[0]; the second slice is 8 keys on. In a slice
   // lane l brings 16 bytes of row l/4.
+  const TileSource source = allocate_source(k, args.k, "K");
+  const auto scope = k.scope();
   const S<2> base = head_address(k, args.k, place.batch, place.kv_head, "K of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the key");
   const S<1> t = k.sgpr("part of a wave's slice");
@@ -70,12 +73,15 @@ TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& ar
   field(k, column, place.lane, 0, 2, 16);
   field(k, t, place.wave, 1, 1, 64);
   k.v_add_u32(column, t, column);
-  return make_source(k, plan, args, base, args.k, place, row, column, 8, plan.lds.k_offset, "K");
+  fill_source(k, plan, source, base, place, row, column, 8, plan.lds.k_offset);
+  return source;
 }
 
 TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
   // Slice 2*wave: key/64 = wave[2], key[3] = wave[1], key[1] = wave[0], key[2] = 0; the second slice is 4 keys on. In a
   // slice lane l brings 16 bytes of row l/8.
+  const TileSource source = allocate_source(k, args.v, "V");
+  const auto scope = k.scope();
   const S<2> base = head_address(k, args.v, place.batch, place.kv_head, "V of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the value");
   const S<1> t = k.sgpr("part of a wave's slice");
@@ -88,7 +94,8 @@ TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& 
   field(k, t, place.wave, 0, 1, 2);
   k.v_add_u32(row, t, row);
   field(k, column, place.lane, 0, 3, 16);
-  return make_source(k, plan, args, base, args.v, place, row, column, 4, plan.lds.v_offset, "V");
+  fill_source(k, plan, source, base, place, row, column, 4, plan.lds.v_offset);
+  return source;
 }
 
 Token fetch_tile(Builder& k, const AttentionPlan& plan, const TileSource& source, S<1> buffer, S<1> rows) {
@@ -149,14 +156,9 @@ V<16> load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args,
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.q, place.batch, place.head, "Q of the head");
   const S<4> resource = k.sgpr<4>("Q resource");
-  const S<1> rows = k.sgpr("queries of the wave");
   const V<1> address = k.vgpr("Q address");
   advance(k, base, place.first_query, args.q.row_stride);
-  // Queries left of the sequence, at least 0 and at most the wave's.
-  k.s_sub_i32(rows, args.seqlen_q, place.first_query);
-  k.s_max_i32(rows, rows, 0);
-  k.s_min_i32(rows, rows, plan.queries_per_wave);
-  make_resource(k, resource, base, rows, args.q.row_stride[0]);
+  make_resource(k, resource, base, queries_of_wave(k, plan, args, place), args.q.row_stride[0]);
   k.v_and_b32(address, plan.queries_per_wave - 1, place.lane);
   k.v_mul_lo_u32(address, address, args.q.row_stride[0]);
   add_field(k, address, place.lane, 5, 1, 16);
