@@ -38,6 +38,7 @@ u32 random_word(Rng& rng) {
 }
 
 Operand random_register(OperandKind kind, int count, Rng& rng) {
+  if (kind == OperandKind::sgpr && count == 2 && one_in(8, rng)) return isa::exec;
   const u32 step = kind == OperandKind::sgpr ? (count > 2 ? 4 : static_cast<u32>(count)) : count > 1 ? 2 : 1;
   // Few vector registers, so that sources and destinations often coincide.
   const u32 last = (kind == OperandKind::sgpr ? 102U : count > 2 ? 256U : 64U) - static_cast<u32>(count);

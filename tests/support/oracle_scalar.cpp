@@ -319,8 +319,8 @@ bool run_scalar_oracle(emulator::Wave& wave, const Inst& inst) {
   wave.scc = out.scc;
   if (d.kind == Kind::SOPC) return true;
   if (d.kind == Kind::SAVEEXEC) {
-    write(wave, inst.args[0], 2, in.b);
     write(wave, isa::exec, 2, out.result);
+    write(wave, inst.args[0], 2, in.b);
     return true;
   }
   write(wave, inst.args[0], d.args[0].dwords, out.result);
