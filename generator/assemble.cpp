@@ -19,11 +19,13 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/MCTargetOptions.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/Endian.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -124,6 +126,10 @@ std::string normalised(std::string_view printed) {
   return text;
 }
 
+// SDWA encodings (VOP1, VOP2 and VOPC with 0xf9 as first source). The table has none, and LLVM's decoder crashes on
+// those that name a scalar register which does not exist.
+bool is_sdwa(std::uint32_t dword) { return dword >> 31 == 0 && (dword & 0x1ff) == 0xf9; }
+
 }  // namespace
 
 std::vector<std::byte> assemble(std::string_view text, std::string_view name) {
@@ -172,20 +178,25 @@ std::vector<DisassembledLine> disassemble(std::span<const std::byte> code) {
       machine.target.createMCInstPrinter(llvm::Triple(triple_text), machine.asm_info->getAssemblerDialect(),
                                          *machine.asm_info, *machine.instructions, *machine.registers)};
 
-  const llvm::ArrayRef<std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(code.data()), code.size());
+  // LLVM's decoder crashes on an instruction whose last dwords are cut off, so it gets to see zeros behind the code.
+  constexpr std::size_t longest_instruction = 16;
+  std::vector<std::uint8_t> padded(code.size() + longest_instruction);
+  std::memcpy(padded.data(), code.data(), code.size());
+  const llvm::ArrayRef<std::uint8_t> bytes(padded);
   std::vector<DisassembledLine> lines;
   lines.reserve(code.size() / 6);
   llvm::SmallString<128> printed;
   for (std::uint32_t offset = 0; offset < code.size();) {
+    const std::uint32_t dword = llvm::support::endian::read32le(padded.data() + offset);
     llvm::MCInst instruction;
     std::uint64_t size = 0;
-    const auto status = decoder->getInstruction(instruction, size, bytes.drop_front(offset), offset, llvm::nulls());
+    const bool decoded = !is_sdwa(dword) && decoder->getInstruction(instruction, size, bytes.drop_front(offset), offset,
+                                                                    llvm::nulls()) != llvm::MCDisassembler::Fail;
     DisassembledLine& line = lines.emplace_back();
     line.offset = offset;
-    if (status == llvm::MCDisassembler::Fail || size == 0) {
-      const std::uint8_t* at = bytes.data() + offset;
+    if (!decoded || size == 0 || size > code.size() - offset) {
       line.size = 4;
-      line.text = fmt::format(".long 0x{:02x}{:02x}{:02x}{:02x}", at[3], at[2], at[1], at[0]);
+      line.text = fmt::format(".long 0x{:08x}", dword);
     } else {
       printed.clear();
       llvm::raw_svector_ostream stream(printed);
