@@ -13,8 +13,7 @@ constexpr int k_half = 4 * slice;  // 64 elements of the head dim on
 constexpr int k_keys32 = 8 * 64;   // 32 keys on: row + 8
 constexpr int v_keys16 = 2 * 128;  // 16 keys on: row + 2
 
-// d = (x >> shift & (2^bits - 1)) * scale, the scale's powers of two and all else by multiplication: how a lane number
-// is taken apart.
+// d = (x >> shift & (2^bits - 1)) * scale: how a lane number is taken apart.
 void field(Builder& k, V<1> d, V<1> x, int shift, int bits, int scale) {
   k.v_bfe_u32(d, x, shift, bits);
   k.v_mul_u32_u24(d, scale, d);
@@ -28,10 +27,13 @@ void add_field(Builder& k, V<1> sum, V<1> x, int shift, int bits, int scale) {
   k.v_add_u32(sum, sum, t);
 }
 
-// d = (wave >> shift & (2^bits - 1)) * scale
-void field(Builder& k, S<1> d, S<1> wave, int shift, int bits, int scale) {
-  k.s_bfe_u32(d, wave, shift | bits << 16);
-  k.s_mul_i32(d, d, scale);
+// sum += (wave >> shift & (2^bits - 1)) * scale, the same for all lanes
+void add_field(Builder& k, V<1> sum, S<1> wave, int shift, int bits, int scale) {
+  const auto scope = k.scope();
+  const S<1> t = k.sgpr("part of an address");
+  k.s_bfe_u32(t, wave, shift | bits << 16);
+  k.s_mul_i32(t, t, scale);
+  k.v_add_u32(sum, t, sum);
 }
 
 TileSource allocate_source(Builder& k, const TensorArgument& tensor, const std::string& name) {
@@ -63,16 +65,12 @@ TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& ar
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.k, place.batch, place.kv_head, "K of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the key");
-  const S<1> t = k.sgpr("part of a wave's slice");
   field(k, row, place.lane, 5, 1, 32);
   add_field(k, row, place.lane, 2, 3, 1);
-  field(k, t, place.wave, 2, 1, 64);
-  k.v_add_u32(row, t, row);
-  field(k, t, place.wave, 0, 1, 16);
-  k.v_add_u32(row, t, row);
+  add_field(k, row, place.wave, 2, 1, 64);
+  add_field(k, row, place.wave, 0, 1, 16);
   field(k, column, place.lane, 0, 2, 16);
-  field(k, t, place.wave, 1, 1, 64);
-  k.v_add_u32(column, t, column);
+  add_field(k, column, place.wave, 1, 1, 64);
   fill_source(k, plan, source, base, place, row, column, 8, plan.lds.k_offset);
   return source;
 }
@@ -84,15 +82,11 @@ TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& 
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.v, place.batch, place.kv_head, "V of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the value");
-  const S<1> t = k.sgpr("part of a wave's slice");
   field(k, row, place.lane, 3, 1, 1);
   add_field(k, row, place.lane, 4, 2, 16);
-  field(k, t, place.wave, 2, 1, 64);
-  k.v_add_u32(row, t, row);
-  field(k, t, place.wave, 1, 1, 8);
-  k.v_add_u32(row, t, row);
-  field(k, t, place.wave, 0, 1, 2);
-  k.v_add_u32(row, t, row);
+  add_field(k, row, place.wave, 2, 1, 64);
+  add_field(k, row, place.wave, 1, 1, 8);
+  add_field(k, row, place.wave, 0, 1, 2);
   field(k, column, place.lane, 0, 3, 16);
   fill_source(k, plan, source, base, place, row, column, 4, plan.lds.v_offset);
   return source;
