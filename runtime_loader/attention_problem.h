@@ -51,9 +51,8 @@ void check(const AttentionInputs& inputs);
 // What make_inputs fills q and k with.
 //   gaussian  q, k and v independent and normal; the logits have the deviation `sigma`.
 //   sink      the same, and the hot key's logit lies 4 octaves (4 ln 2), but for quantisation, above the
-//   maximum of
-//             the row's other visible keys, through a direction that all queries share and no other key has.
-//             Making it takes one product of q and k.
+//             maximum of the row's other visible keys, through a direction that all queries share and no other key
+//             has. Making it takes one product of q and k.
 //   ones      gaussian q and k, v exactly 1.
 //   peaked    the hot key's logit is 0 and all others are -7 in every row, v exactly 1 (users.md A1).
 enum class InputKind { gaussian, sink, ones, peaked };

@@ -11,15 +11,11 @@ namespace zyfa::runtime {
 
 // Reads `path`, which ends in .npy or .safetensors. Extents are kept as the file has them, C order; attention
 // inputs are (batch, seq, heads, dim).
-//   .npy (versions 1 to 3): '<f4' -> f32; '<f8' -> f32, rounded; '<f2' -> f16; '<V2', '|V2', 'bfloat16' ->
-//   bf16;
-//     '|u1', '|V1', '<V1', '<f1', 'float8_e4m3fn' -> e4m3fn, byte for byte (NumPy has no FP8 type of its
-//     own);
+//   .npy (versions 1 to 3): '<f4' -> f32; '<f8' -> f32, rounded; '<f2' -> f16; '<V2', '|V2', 'bfloat16' -> bf16;
+//     '|u1', '|V1', '<V1', '<f1', 'float8_e4m3fn' -> e4m3fn, byte for byte (NumPy has no FP8 type of its own);
 //     '|i1', '<u2' and the like are refused, because they do not say which format their bits are.
-//   .safetensors: F32, F16, BF16, F8_E4M3, F8_E5M2. Takes the tensor called `name`; "file.safetensors:name"
-//   says the
-//     same in one string; without a name the file must hold exactly one tensor. Only that tensor's bytes are
-//     read.
+//   .safetensors: F32, F16, BF16, F8_E4M3, F8_E5M2. Takes the tensor called `name`, also spelled
+//     "file.safetensors:name"; without a name the file must hold exactly one. Only that tensor's bytes are read.
 Tensor load_tensor(const std::string& path, const std::string& name = "");
 
 // Writes .npy version 1. f32 and f16 are kept; bf16, e4m3fn and e5m2 become float32, so that any NumPy can
