@@ -62,19 +62,19 @@ ordered_json limits() {
 }
 
 template <class Value>
-Value need(const nlohmann::json& json, std::initializer_list<const char*> path, const std::filesystem::path& file) {
+Value need(const nlohmann::json& json, std::initializer_list<const char*> path, const std::string& source) {
   const nlohmann::json* at = &json;
   std::string name;
   for (const char* key : path) {
     name += (name.empty() ? "" : ".") + std::string(key);
     const auto found = at->is_object() ? at->find(key) : at->end();
-    if (!at->is_object() || found == at->end()) throw Error("{}: manifest has no '{}'", file.string(), name);
+    if (!at->is_object() || found == at->end()) throw Error("{}: manifest has no '{}'", source, name);
     at = &*found;
   }
   try {
     return at->get<Value>();
   } catch (const nlohmann::json::exception&) {
-    throw Error("{}: manifest's '{}' has the wrong type: {}", file.string(), name, at->dump());
+    throw Error("{}: manifest's '{}' has the wrong type: {}", source, name, at->dump());
   }
 }
 
@@ -106,21 +106,29 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
           {"limits", limits()}};
 }
 
+Manifest manifest_from_json(const nlohmann::json& json, const std::string& source) {
+  if (const int version = need<int>(json, {"manifest_version"}, source); version != manifest_version)
+    throw Error("{} has manifest version {}; accepted: {}", source, version, manifest_version);
+  const auto workgroup = need<std::vector<std::uint32_t>>(json, {"launch", "workgroup_size"}, source);
+  const auto queries = need<std::uint32_t>(json, {"launch", "queries_per_workgroup"}, source);
+  if (workgroup.size() != 3) throw Error("{}: manifest's 'launch.workgroup_size' is not three numbers", source);
+  if (queries == 0) throw Error("{}: manifest's 'launch.queries_per_workgroup' is 0", source);
+  return {need<std::string>(json, {"symbol"}, source),
+          config_from_json(need<nlohmann::json>(json, {"config"}, source), source),
+          queries,
+          workgroup[0],
+          need<std::uint32_t>(json, {"kernargs", "size"}, source),
+          need<std::uint32_t>(json, {"resources", "lds_bytes"}, source),
+          need<std::int64_t>(json, {"limits", "max_row_stride_bytes"}, source),
+          need<std::string>(json, {"sha256", "code_object"}, source)};
+}
+
 Manifest read_manifest(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream) throw Error("cannot open manifest {}", file.string());
   const auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) throw Error("{} is not JSON", file.string());
-  if (const int version = need<int>(json, {"manifest_version"}, file); version != manifest_version)
-    throw Error("{} has manifest version {}; accepted: {}", file.string(), version, manifest_version);
-  return {need<std::string>(json, {"symbol"}, file),
-          config_from_json(need<nlohmann::json>(json, {"config"}, file), file.string()),
-          need<std::uint32_t>(json, {"launch", "queries_per_workgroup"}, file),
-          need<std::vector<std::uint32_t>>(json, {"launch", "workgroup_size"}, file).at(0),
-          need<std::uint32_t>(json, {"kernargs", "size"}, file),
-          need<std::uint32_t>(json, {"resources", "lds_bytes"}, file),
-          need<std::int64_t>(json, {"limits", "max_row_stride_bytes"}, file),
-          need<std::string>(json, {"sha256", "code_object"}, file)};
+  return manifest_from_json(json, file.string());
 }
 
 }  // namespace zyfa::generator

@@ -28,7 +28,8 @@ struct Manifest {
   std::string code_object_sha256;
 };
 
-// Throws Error naming the file and the key that is missing or malformed.
+// Throws Error naming the source and the key that is missing or malformed.
+Manifest manifest_from_json(const nlohmann::json& json, const std::string& source);
 Manifest read_manifest(const std::filesystem::path& file);
 
 }  // namespace zyfa::generator

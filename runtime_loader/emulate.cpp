@@ -1,6 +1,5 @@
 #include "runtime_loader/emulate.h"
 
-#include "generator/kernargs.h"
 #include "isa/error.h"
 
 #include <chrono>
@@ -99,12 +98,13 @@ void check_row_strides(const Kernel& kernel, const AttentionKernargs& args) {
                   kernel.manifest.max_row_stride_bytes);
 }
 
-emulator::Launch launch(const Kernel& kernel, const AttentionShape& shape, std::uint64_t kernarg_address) {
+emulator::Launch launch(const Kernel& kernel, std::uint32_t queries, int heads, int batch,
+                        std::uint64_t kernarg_address) {
   const generator::KernelDescriptor& d = kernel.descriptor;
   const auto per_workgroup = kernel.manifest.queries_per_workgroup;
   emulator::Launch launch;
-  launch.grid = {(static_cast<std::uint32_t>(shape.seqlen_q) + per_workgroup - 1) / per_workgroup,
-                 static_cast<std::uint32_t>(shape.heads), static_cast<std::uint32_t>(shape.batch)};
+  launch.grid = {(queries + per_workgroup - 1) / per_workgroup, static_cast<std::uint32_t>(heads),
+                 static_cast<std::uint32_t>(batch)};
   launch.workgroup_size = {kernel.manifest.workgroup_size, 1, 1};
   launch.kernarg_address = kernarg_address;
   launch.pass_dispatch_ptr = d.enable_sgpr_dispatch_ptr();
@@ -143,6 +143,15 @@ double attention_flops(const AttentionShape& shape) {
   return 2.0 * (shape.head_dim + shape.v_head_dim) * pairs * shape.heads * shape.batch;
 }
 
+emulator::Result launch_on_emulator(const Kernel& kernel, const AttentionKernargs& arguments, int heads, int batch,
+                                    emulator::GlobalMemory memory, const emulator::Options& options) {
+  check_row_strides(kernel, arguments);
+  if (arguments.seqlen_q == 0) return {};
+  const std::uint64_t address =
+      memory.place_read_only("kernel arguments", std::as_bytes(std::span(&arguments, 1)));
+  return emulator::run(kernel.code.program, launch(kernel, arguments.seqlen_q, heads, batch, address), memory, options);
+}
+
 EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs, const EmulationOptions& options) {
   check(inputs);
   check_suits(kernel, inputs);
@@ -171,12 +180,9 @@ EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs,
   args.seqlen_k = static_cast<std::uint32_t>(s.seqlen_k);
   args.heads_per_kv_head = static_cast<std::uint32_t>(s.heads / s.kv_heads);
   args.softmax_scale = inputs.softmax_scale;
-  check_row_strides(kernel, args);
 
-  const std::uint64_t kernargs = memory.place_read_only("kernel arguments", std::as_bytes(std::span(&args, 1)));
   const auto start = std::chrono::steady_clock::now();
-  if (s.seqlen_q > 0)
-    run.result = emulator::run(kernel.code.program, launch(kernel, s, kernargs), memory, options.emulator);
+  run.result = launch_on_emulator(kernel, args, s.heads, s.batch, std::move(memory), options.emulator);
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return run;
 }

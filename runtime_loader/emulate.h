@@ -2,6 +2,7 @@
 // it wrote.
 #pragma once
 
+#include "generator/kernargs.h"
 #include "isa/emulator/emulator.h"
 #include "runtime_loader/attention_problem.h"
 #include "runtime_loader/compare.h"
@@ -39,6 +40,11 @@ struct EmulatedRun {
 // Throws Error if the kernel is for another head dim or mask than the inputs, or the layout does not suit them. What
 // goes wrong in the kernel is in result.trap. O and LSE start out as NaN.
 EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs, const EmulationOptions& options = {});
+
+// One launch with arguments that the caller has filled in and whose tensors are mapped in `memory`. Throws Error if a row
+// stride is beyond the kernel's limit. Without queries there is nothing to launch and nothing happens.
+emulator::Result launch_on_emulator(const Kernel& kernel, const generator::AttentionKernargs& arguments, int heads,
+                                    int batch, emulator::GlobalMemory memory, const emulator::Options& options = {});
 
 // Floating-point operations of the attention itself: 2 * (head_dim + v_head_dim) for every query and key it sees.
 double attention_flops(const AttentionShape& shape);

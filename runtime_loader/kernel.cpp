@@ -21,23 +21,24 @@ std::vector<std::byte> read_file(const fs::path& file) {
   return bytes;
 }
 
+Kernel make_kernel(std::span<const std::byte> code_object, generator::Manifest manifest, const std::string& name) {
+  const generator::CodeObject object = generator::read_code_object(code_object, name);
+  if (generator::sha256(code_object) != manifest.code_object_sha256)
+    throw Error("the manifest of {} does not belong to {}: the code object's sha256 differs", manifest.symbol, name);
+  const generator::KernelImage& image = generator::find_kernel(object, manifest.symbol, name);
+  if (image.descriptor.kernarg_bytes != manifest.kernarg_bytes)
+    throw Error("{} takes {} bytes of arguments, its manifest says {}", name, image.descriptor.kernarg_bytes,
+                manifest.kernarg_bytes);
+  if (image.descriptor.group_segment_bytes != manifest.lds_bytes)
+    throw Error("{} takes {} bytes of LDS, its manifest says {}", name, image.descriptor.group_segment_bytes,
+                manifest.lds_bytes);
+  return {std::move(manifest), image.descriptor, generator::decode(object, image)};
+}
+
 Kernel load_kernel(const fs::path& code_object, const fs::path& manifest) {
   const std::vector<std::byte> bytes = read_file(code_object);
-  const generator::CodeObject object = generator::read_code_object(bytes, code_object.string());
   const fs::path json = manifest.empty() ? fs::path(code_object).replace_extension(".json") : manifest;
-  Kernel kernel{generator::read_manifest(json), {}, {}};
-  if (generator::sha256(bytes) != kernel.manifest.code_object_sha256)
-    throw Error("{} is not the manifest of {}: the code object's sha256 differs", json.string(), code_object.string());
-  const generator::KernelImage& image = generator::find_kernel(object, kernel.manifest.symbol, code_object.string());
-  kernel.descriptor = image.descriptor;
-  if (image.descriptor.kernarg_bytes != kernel.manifest.kernarg_bytes)
-    throw Error("{} takes {} bytes of arguments, its manifest says {}", code_object.string(),
-                image.descriptor.kernarg_bytes, kernel.manifest.kernarg_bytes);
-  if (image.descriptor.group_segment_bytes != kernel.manifest.lds_bytes)
-    throw Error("{} takes {} bytes of LDS, its manifest says {}", code_object.string(),
-                image.descriptor.group_segment_bytes, kernel.manifest.lds_bytes);
-  kernel.code = generator::decode(object, image);
-  return kernel;
+  return make_kernel(bytes, generator::read_manifest(json), code_object.string());
 }
 
 }  // namespace zyfa::runtime

@@ -18,6 +18,9 @@ struct Kernel {
 // damaged or not decodable, and where manifest and code object contradict each other.
 Kernel load_kernel(const std::filesystem::path& code_object, const std::filesystem::path& manifest = {});
 
+// The same from memory; `name` stands for the code object in messages.
+Kernel make_kernel(std::span<const std::byte> code_object, generator::Manifest manifest, const std::string& name);
+
 std::vector<std::byte> read_file(const std::filesystem::path& file);
 
 }  // namespace zyfa::runtime

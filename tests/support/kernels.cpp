@@ -1,0 +1,45 @@
+#include "tests/support/kernels.h"
+
+#include "isa/error.h"
+
+namespace zyfa {
+
+using namespace runtime;
+
+std::vector<generator::AttentionConfig> all_configurations() {
+  std::vector<generator::AttentionConfig> all;
+  for (const generator::SupportedShape& shape : generator::supported_shapes())
+    for (const bool causal : {true, false})
+      for (const bool lse : {true, false})
+        for (const int version : {5, 6})
+          all.push_back({.dtype = shape.dtype,
+                         .head_dim = shape.head_dim,
+                         .v_head_dim = shape.v_head_dim,
+                         .causal = causal,
+                         .softmax = shape.softmax,
+                         .lse = lse,
+                         .code_object_version = version});
+  return all;
+}
+
+Kernel generate_kernel(const generator::AttentionConfig& config) {
+  const generator::GeneratedKernel kernel = generator::generate(config, isa::Machine{});
+  return make_kernel(kernel.code_object, generator::manifest_from_json(kernel.manifest, "generated manifest"),
+                     kernel.plan.symbol);
+}
+
+Kernel generate_kernel(bool causal, bool lse) {
+  generator::AttentionConfig config;
+  config.causal = causal;
+  config.lse = lse;
+  return generate_kernel(config);
+}
+
+CheckedRun run_and_compare(const Kernel& kernel, const AttentionInputs& inputs, const EmulationOptions& options) {
+  CheckedRun checked{run_on_emulator(kernel, inputs, options), reference_attention(inputs, {.threads = 2}), {}};
+  if (checked.run.result.trap) throw Error("{}", checked.run.result.trap->message);
+  checked.comparison = compare(checked.reference, checked.run.output());
+  return checked;
+}
+
+}  // namespace zyfa

@@ -1,0 +1,26 @@
+// Kernels for tests, generated in memory and taken back from the bytes of their code object, as a user's would be.
+#pragma once
+
+#include "generator/generate.h"
+#include "runtime_loader/emulate.h"
+
+#include <vector>
+
+namespace zyfa {
+
+// Every configuration that zyfa-gen offers: shapes x causal x lse x code object version.
+std::vector<generator::AttentionConfig> all_configurations();
+
+runtime::Kernel generate_kernel(const generator::AttentionConfig& config);
+runtime::Kernel generate_kernel(bool causal, bool lse);
+
+// Runs the problem and compares all rows with the reference. A trap is an Error with its message.
+struct CheckedRun {
+  runtime::EmulatedRun run;
+  runtime::AttentionResult reference;
+  runtime::Comparison comparison;
+};
+CheckedRun run_and_compare(const runtime::Kernel& kernel, const runtime::AttentionInputs& inputs,
+                           const runtime::EmulationOptions& options = {});
+
+}  // namespace zyfa
