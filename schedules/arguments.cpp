@@ -90,15 +90,13 @@ S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> hea
   return address;
 }
 
-S<1> load_per_head(Builder& k, const PerHeadArgument& argument, S<1> batch, S<1> head, std::string_view name) {
-  const S<1> value = k.sgpr(name);
+Token load_per_head(Builder& k, S<1> value, const PerHeadArgument& argument, S<1> batch, S<1> head) {
   const auto scope = k.scope();
   const S<2> address = k.sgpr<2>("address of a value per head");
   k.s_mov_b64(address, argument.base);
   advance(k, address, batch, argument.batch_stride);
   advance(k, address, head, argument.head_stride);
-  k.wait(k.s_load_dword(value, address, 0));
-  return value;
+  return k.s_load_dword(value, address, 0);
 }
 
 S<1> queries_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
@@ -118,8 +116,10 @@ void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_
 S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place) {
   const S<1> factor = k.sgpr("softmax_scale * q_descale * k_descale * log2(e)");
   const auto scope = k.scope();
-  const S<1> q_descale = load_per_head(k, args.q_descale, place.batch, place.kv_head, "q_descale");
-  const S<1> k_descale = load_per_head(k, args.k_descale, place.batch, place.kv_head, "k_descale");
+  const S<1> q_descale = k.sgpr("q_descale"), k_descale = k.sgpr("k_descale");
+  Token loaded = load_per_head(k, q_descale, args.q_descale, place.batch, place.kv_head);
+  loaded |= load_per_head(k, k_descale, args.k_descale, place.batch, place.kv_head);
+  k.wait(loaded);
   const V<1> t = k.vgpr("exponent factor");
   k.v_mov_b32(t, args.softmax_scale);
   k.v_mul_f32(t, q_descale, t);

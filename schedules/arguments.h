@@ -49,8 +49,8 @@ void advance(Builder& k, S<2> address, S<1> index, S<2> stride);
 // The address of a head's first row: base + batch * batch_stride + head * head_stride.
 S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> head, std::string_view name);
 
-// The value at (batch, kv_head); it has arrived on return.
-S<1> load_per_head(Builder& k, const PerHeadArgument& argument, S<1> batch, S<1> head, std::string_view name);
+// Requests the value at (batch, kv_head).
+Token load_per_head(Builder& k, S<1> value, const PerHeadArgument& argument, S<1> batch, S<1> head);
 
 // How many of the wave's queries exist: clamp(seqlen_q - first_query, 0, queries_per_wave).
 S<1> queries_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);

@@ -82,7 +82,8 @@ void fetch_next(Builder& k, const AttentionPlan& plan, const Arguments& args, co
   k.s_cbranch_scc0(last);
   k.s_sub_u32(buffer, plan.lds.buffer_stride, walk.buffer);
   k.s_sub_u32(rows, args.seqlen_k, next);
-  k.join(walk.tile, fetch_tile(k, plan, walk.keys, buffer, rows) | fetch_tile(k, plan, walk.values, buffer, rows));
+  k.join(walk.tile, fetch_tile(k, plan, walk.keys, buffer, rows));
+  k.join(walk.tile, fetch_tile(k, plan, walk.values, buffer, rows));
   k.bind(last);
 }
 
@@ -140,14 +141,15 @@ KernelBody attention_forward_hd128(const AttentionPlan& plan, const isa::Machine
   const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place) : full_limits(k, plan, args, place);
   const Walk walk = start_walk(k, plan, args, place, limits.workgroup);
   const S<1> factor = exponent_factor(k, args, place);
-  const V<16> q = load_queries(k, plan, args, place);
+  const Queries q = load_queries(k, plan, args, place);
+  k.join(walk.tile, q.loaded);  // first needed where the first tile is
   const V<8> ones = ones_operand(k, place);
   const RowState rows = start_rows(k, plan.config.lse);
   const V<64> o = k.vgpr<64>("O"), s = k.vgpr<64>("S, then P");
   for (int i = 0; i < 64; ++i) k.v_mov_b32(o[i], 0);
 
   const auto attend = [&](auto mask) {
-    scores(k, walk, s, q);
+    scores(k, walk, s, q.codes);
     mask();
     raise_maximum(k, s, rows, o, factor);
     const V<16> p = probabilities(k, s, rows, factor, plan.lift_log2);

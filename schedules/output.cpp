@@ -27,7 +27,8 @@ void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, 
   const S<2> base = head_address(k, args.o, place.batch, place.head, "O of the head");
   const S<4> resource = k.sgpr<4>("O resource");
   const V<1> address = k.vgpr("O address"), half = k.vgpr("lane / 32"), scale = k.vgpr("v_descale / total");
-  const S<1> v_descale = load_per_head(k, args.v_descale, place.batch, place.kv_head, "v_descale");
+  const S<1> v_descale = k.sgpr("v_descale");
+  const Token loaded = load_per_head(k, v_descale, args.v_descale, place.batch, place.kv_head);
   advance(k, base, place.first_query, args.o.row_stride);
   make_resource(k, resource, base, queries_of_wave(k, plan, args, place), args.o.row_stride[0]);
   k.v_lshrrev_b32(half, 5, place.lane);
@@ -40,6 +41,7 @@ void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, 
   k.v_max_f32(scale, 1.0f, rows.total[0]);
   k.v_rcp_f32(scale, scale);
   k.settle();
+  k.wait(loaded);
   k.v_mul_f32(scale, v_descale, scale);
   for (int i = 0; i < 64; ++i) k.v_mul_f32(o[i], scale, o[i]);
   for (int block = 0; block < 4; ++block) store_block(k, o.at<16>(16 * block), address, resource, 64 * block);

@@ -145,7 +145,7 @@ Token value_fragment(Builder& k, V<8> fragment, V<1> address, int block, int hal
   return read;
 }
 
-V<16> load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
+Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
   const V<16> q = k.vgpr<16>("Q");
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.q, place.batch, place.head, "Q of the head");
@@ -159,8 +159,7 @@ V<16> load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args,
   Token loaded;
   for (int i = 0; i < 4; ++i)
     loaded |= k.buffer_load_dwordx4(q.at<4>(4 * i), address, resource, 0, {.offset = 32 * i, .offen = true});
-  k.wait(loaded);
-  return q;
+  return {q, loaded};
 }
 
 }  // namespace zyfa::schedules

@@ -38,7 +38,11 @@ Token key_fragment(Builder& k, V<8> fragment, V<1> address, int block, int half)
 Token value_fragment(Builder& k, V<8> fragment, V<1> address, int block, int half);
 
 // The queries as B operand of S^T, read from global memory once: column = query lane%32; q.at<8>(8*half) holds elements
-// in the order of key_fragment. Queries from seqlen_q on are zero. They have arrived on return.
-V<16> load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
+// in the order of key_fragment. Queries from seqlen_q on are zero.
+struct Queries {
+  V<16> codes;
+  Token loaded;
+};
+Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
 
 }  // namespace zyfa::schedules
