@@ -129,6 +129,9 @@ int main(int argc, char** argv) {
   CLI::App app{"Generates FP8 attention kernels for AMD's gfx950 (MI350X, MI355X)."};
   Arguments args;
   app.footer(examples);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return fmt::format("error: {}; --help lists what is accepted\n", error.what());
+  });
   app.add_option("--head-dim", args.head_dim, "elements of a query and a key");
   app.add_option("--v-head-dim", args.v_head_dim, "elements of a value (default: as --head-dim)");
   app.add_option("--dtype", args.dtype, "format of Q, K and V: fp8 (default; OCP e4m3fn)");

@@ -21,9 +21,11 @@ std::vector<std::byte> read_file(const fs::path& file) {
   return bytes;
 }
 
-Kernel make_kernel(std::span<const std::byte> code_object, generator::Manifest manifest, const std::string& name) {
-  const generator::CodeObject object = generator::read_code_object(code_object, name);
-  if (generator::sha256(code_object) != manifest.code_object_sha256)
+namespace {
+
+Kernel join(const generator::CodeObject& object, std::span<const std::byte> bytes, generator::Manifest manifest,
+            const std::string& name) {
+  if (generator::sha256(bytes) != manifest.code_object_sha256)
     throw Error("the manifest of {} does not belong to {}: the code object's sha256 differs", manifest.symbol, name);
   const generator::KernelImage& image = generator::find_kernel(object, manifest.symbol, name);
   if (image.descriptor.kernarg_bytes != manifest.kernarg_bytes)
@@ -35,10 +37,17 @@ Kernel make_kernel(std::span<const std::byte> code_object, generator::Manifest m
   return {std::move(manifest), image.descriptor, generator::decode(object, image)};
 }
 
+}  // namespace
+
+Kernel make_kernel(std::span<const std::byte> code_object, generator::Manifest manifest, const std::string& name) {
+  return join(generator::read_code_object(code_object, name), code_object, std::move(manifest), name);
+}
+
 Kernel load_kernel(const fs::path& code_object, const fs::path& manifest) {
   const std::vector<std::byte> bytes = read_file(code_object);
+  const generator::CodeObject object = generator::read_code_object(bytes, code_object.string());
   const fs::path json = manifest.empty() ? fs::path(code_object).replace_extension(".json") : manifest;
-  return make_kernel(bytes, generator::read_manifest(json), code_object.string());
+  return join(object, bytes, generator::read_manifest(json), code_object.string());
 }
 
 }  // namespace zyfa::runtime

@@ -186,6 +186,9 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs a generated attention kernel on the emulator and checks it against fp64 attention."};
   Arguments args;
   app.footer(examples);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return fmt::format("error: {}; --help lists what is accepted\n", error.what());
+  });
   app.add_option("kernel", args.kernel, "code object (.co)")->required();
   app.add_option("--manifest", args.manifest, "its manifest (default: the .json beside it)");
   app.add_option("--batch", args.shape.batch, "batch entries")->capture_default_str();
