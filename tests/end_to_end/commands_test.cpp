@@ -266,7 +266,7 @@ TEST_CASE("zyfa-run refuses in one line", "[quick][commands]") {
 TEST_CASE("zyfa-run says where an endless loop turns", "[quick][commands]") {
   const KernelDirectory kernel;
   check_refused(run({kernel.co(), "--max-instructions", "2000"}),
-                {"too many instructions", "2000", "wave", "workgroup (0, 0, 0)", "schedules/", ".cpp:", "loop"});
+                {"too many instructions", "2000", "wave", "workgroup (", "schedules/", ".cpp:", "loop"});
 }
 
 TEST_CASE("zyfa-run takes tensors from files and saves its output", "[quick][commands]") {
