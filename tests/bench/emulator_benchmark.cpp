@@ -1,0 +1,149 @@
+// How fast the emulator runs the attention kernel, and what its time goes to.
+//
+// GFLOP/s are the attention's own operations, 2 * (head_dim + v_head_dim) for every query and visible key, over the wall
+// time of the emulation alone. The share of a kind of instruction is what the kernel takes longer when every instruction of
+// that kind within its loops is there twice (what it computes then is of no interest). What is left is scalar
+// instructions, waits, barriers, the code outside the loops and the work of several threads.
+#include "isa/error.h"
+#include "isa/isa.h"
+#include "tests/support/kernels.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+#include <hwy/targets.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <thread>
+
+namespace {
+
+using namespace zyfa;
+using namespace zyfa::runtime;
+using isa::Class;
+using isa::Inst;
+
+struct Arguments {
+  AttentionShape shape{.batch = 1, .heads = 2, .kv_heads = 1, .seqlen_q = 2048, .seqlen_k = 2048};
+  int threads = 0, repeats = 7;
+  bool json = false;
+};
+
+struct InstructionKind {
+  const char* name;
+  bool (*includes)(const Inst&);
+};
+constexpr InstructionKind kinds[] = {
+    {"matrix", [](const Inst& inst) { return isa::is_mfma(inst); }},
+    {"exponentials", [](const Inst& inst) { return isa::desc(inst.op).cls == Class::Trans; }},
+    {"other vector",
+     [](const Inst& inst) { return isa::is_valu(inst) && isa::desc(inst.op).cls != Class::Trans; }},
+    {"LDS reads", [](const Inst& inst) { return isa::desc(inst.op).cls == Class::LdsRead; }},
+    {"LDS-DMA", [](const Inst& inst) { return isa::is_lds_dma(inst); }},
+};
+
+// Which instructions lie between a branch backwards and its target.
+std::vector<bool> in_loops(const isa::Program& program) {
+  std::vector<bool> inside(program.code.size());
+  for (std::uint32_t i = 0; i < program.code.size(); ++i)
+    if (isa::is_branch(program.code[i]) && program.code[i].args[0].value <= i)
+      std::fill(inside.begin() + program.code[i].args[0].value, inside.begin() + i + 1, true);
+  return inside;
+}
+
+isa::Program with_doubled(const isa::Program& program, const InstructionKind& kind) {
+  const std::vector<bool> inside = in_loops(program);
+  isa::Program result;
+  std::vector<std::uint32_t> moved;
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    moved.push_back(static_cast<std::uint32_t>(result.code.size()));
+    result.code.push_back(program.code[i]);
+    if (inside[i] && kind.includes(program.code[i])) result.code.push_back(program.code[i]);
+  }
+  for (Inst& inst : result.code)
+    if (isa::is_branch(inst)) inst.args[0].value = moved[inst.args[0].value];
+  return result;
+}
+
+// Median wall time of the emulation, seconds.
+double measure(const Kernel& kernel, const AttentionInputs& inputs, const Arguments& args) {
+  std::vector<double> seconds;
+  EmulationOptions options;
+  options.emulator.threads = args.threads;
+  for (int i = 0; i <= args.repeats; ++i) {
+    const EmulatedRun run = run_on_emulator(kernel, inputs, options);
+    if (run.result.trap) throw Error("{}", run.result.trap->message);
+    if (i > 0) seconds.push_back(run.seconds);  // the first one warms up
+  }
+  std::ranges::sort(seconds);
+  return seconds[seconds.size() / 2];
+}
+
+// Targets are single bits; the lower, the better.
+std::string vector_extension() {
+  const std::int64_t targets = hwy::SupportedTargets();
+  return hwy::TargetName(targets & -targets);
+}
+
+int run(Arguments args) {
+  if (args.repeats < 1) throw Error("--repeats is {}; accepted: 1 or more", args.repeats);
+  if (args.threads == 0) args.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Kernel kernel = generate_kernel(args.shape.causal, true);
+  const AttentionInputs inputs = make_inputs(args.shape, InputKind::gaussian, 1, 1, {.threads = args.threads});
+  const double seconds = measure(kernel, inputs, args);
+  const double gflops = attention_flops(args.shape) / seconds * 1e-9;
+
+  nlohmann::ordered_json shares;
+  double rest = 1;
+  const isa::Program program = kernel.code.program;
+  for (const InstructionKind& kind : kinds) {
+    kernel.code.program = with_doubled(program, kind);
+    const double share = measure(kernel, inputs, args) / seconds - 1;
+    shares[kind.name] = share;
+    rest -= share;
+  }
+  shares["rest"] = rest;
+
+  if (args.json) {
+    const nlohmann::ordered_json json = {{"kernel", kernel.manifest.symbol},
+                                         {"heads", args.shape.heads},
+                                         {"seqlen_q", args.shape.seqlen_q},
+                                         {"seqlen_k", args.shape.seqlen_k},
+                                         {"threads", args.threads},
+                                         {"vector_extension", vector_extension()},
+                                         {"repeats", args.repeats},
+                                         {"seconds", seconds},
+                                         {"gflops", gflops},
+                                         {"shares", shares}};
+    fmt::print("{}\n", json.dump(2));
+    return 0;
+  }
+  fmt::print("{}, {} heads, {} queries, {} keys\n", kernel.manifest.symbol, args.shape.heads, args.shape.seqlen_q,
+             args.shape.seqlen_k);
+  fmt::print("{} threads, {}, median of {}: {:.4f} s, {:.1f} GFLOP/s\n", args.threads, vector_extension(), args.repeats,
+             seconds, gflops);
+  for (const auto& [name, share] : shares.items()) fmt::print("  {:<14} {:5.1f} %\n", name, 100 * share.get<double>());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Measures the emulator on the attention kernel."};
+  Arguments args;
+  app.add_option("--heads", args.shape.heads, "query heads, one key/value head")->capture_default_str();
+  app.add_option("--seqlen", args.shape.seqlen_q, "queries")->capture_default_str();
+  app.add_option("--seqlen-k", args.shape.seqlen_k, "keys")->capture_default_str();
+  app.add_flag("--causal", args.shape.causal, "the causal kernel");
+  app.add_option("--threads", args.threads, "host threads (default: all)");
+  app.add_option("--repeats", args.repeats, "runs to take the median of")->capture_default_str();
+  app.add_flag("--json", args.json, "print one JSON object instead of text");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(args);
+  } catch (const std::exception& error) {
+    fmt::print(std::cerr, "error: {}\n", error.what());
+    return 1;
+  }
+}
