@@ -22,13 +22,17 @@
 ;   s[78:79]     K of the head
 ;   s[80:81]     index * stride
 ;   s[80:81]     index * stride
-;   s77          part of a wave's slice
+;   s77          part of an address
+;   s77          part of an address
+;   s77          part of an address
 ;   s[80:83]     V tile resource
 ;   s77          V LDS slice
 ;   s[78:79]     V of the head
 ;   s[84:85]     index * stride
 ;   s[84:85]     index * stride
-;   s84          part of a wave's slice
+;   s84          part of an address
+;   s84          part of an address
+;   s84          part of an address
 ;   s78          LDS buffer
 ;   s79          first key of the tile
 ;   s84          the other buffer
@@ -239,56 +243,56 @@ zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950:
   s_mul_i32 s80, s68, s33                                                ; schedules/arguments.cpp:81
   .loc 1 82 0
   s_add_u32 s79, s79, s80                                                ; schedules/arguments.cpp:82
+  .loc 3 18 0
+  v_bfe_u32 v5, v1, 5, 1                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v5, v1, 5, 1                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v5, 32, v5                                           ; schedules/tiles.cpp:20
+  v_mul_u32_u24_e32 v5, 32, v5                                           ; schedules/tiles.cpp:19
+  .loc 3 18 0
+  v_bfe_u32 v7, v1, 2, 3                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v7, v1, 2, 3                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v7, 1, v7                                            ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v5, v5, v7                                               ; schedules/tiles.cpp:28
-  .loc 3 33 0
-  s_bfe_u32 s77, s5, 0x10002                                             ; schedules/tiles.cpp:33
+  v_mul_u32_u24_e32 v7, 1, v7                                            ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v5, v5, v7                                               ; schedules/tiles.cpp:27
   .loc 3 34 0
-  s_mul_i32 s77, s77, 64                                                 ; schedules/tiles.cpp:34
-  .loc 3 70 0
-  v_add_u32_e32 v5, s77, v5                                              ; schedules/tiles.cpp:70
-  .loc 3 33 0
-  s_bfe_u32 s77, s5, 0x10000                                             ; schedules/tiles.cpp:33
+  s_bfe_u32 s77, s5, 0x10002                                             ; schedules/tiles.cpp:34
+  .loc 3 35 0
+  s_mul_i32 s77, s77, 64                                                 ; schedules/tiles.cpp:35
+  .loc 3 36 0
+  v_add_u32_e32 v5, s77, v5                                              ; schedules/tiles.cpp:36
   .loc 3 34 0
-  s_mul_i32 s77, s77, 16                                                 ; schedules/tiles.cpp:34
-  .loc 3 72 0
-  v_add_u32_e32 v5, s77, v5                                              ; schedules/tiles.cpp:72
+  s_bfe_u32 s77, s5, 0x10000                                             ; schedules/tiles.cpp:34
+  .loc 3 35 0
+  s_mul_i32 s77, s77, 16                                                 ; schedules/tiles.cpp:35
+  .loc 3 36 0
+  v_add_u32_e32 v5, s77, v5                                              ; schedules/tiles.cpp:36
+  .loc 3 18 0
+  v_bfe_u32 v6, v1, 0, 2                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v6, v1, 0, 2                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v6, 16, v6                                           ; schedules/tiles.cpp:20
-  .loc 3 33 0
-  s_bfe_u32 s77, s5, 0x10001                                             ; schedules/tiles.cpp:33
+  v_mul_u32_u24_e32 v6, 16, v6                                           ; schedules/tiles.cpp:19
   .loc 3 34 0
-  s_mul_i32 s77, s77, 64                                                 ; schedules/tiles.cpp:34
-  .loc 3 75 0
-  v_add_u32_e32 v6, s77, v6                                              ; schedules/tiles.cpp:75
-  .loc 3 46 0
-  s_mov_b64 s[72:73], s[78:79]                                           ; schedules/tiles.cpp:46
-  .loc 3 47 0
-  s_mov_b32 s75, 0x20000                                                 ; schedules/tiles.cpp:47
+  s_bfe_u32 s77, s5, 0x10001                                             ; schedules/tiles.cpp:34
+  .loc 3 35 0
+  s_mul_i32 s77, s77, 64                                                 ; schedules/tiles.cpp:35
+  .loc 3 36 0
+  v_add_u32_e32 v6, s77, v6                                              ; schedules/tiles.cpp:36
   .loc 3 48 0
-  s_mul_i32 s76, s5, 0x820                                               ; schedules/tiles.cpp:48
+  s_mov_b64 s[72:73], s[78:79]                                           ; schedules/tiles.cpp:48
   .loc 3 49 0
-  s_add_u32 s76, s76, 0                                                  ; schedules/tiles.cpp:49
+  s_mov_b32 s75, 0x20000                                                 ; schedules/tiles.cpp:49
   .loc 3 50 0
-  v_mul_lo_u32 v3, v5, s30                                               ; schedules/tiles.cpp:50
+  s_mul_i32 s76, s5, 0x820                                               ; schedules/tiles.cpp:50
   .loc 3 51 0
-  v_add_u32_e32 v5, 8, v5                                                ; schedules/tiles.cpp:51
+  s_add_u32 s76, s76, 0                                                  ; schedules/tiles.cpp:51
   .loc 3 52 0
-  v_mul_lo_u32 v4, v5, s30                                               ; schedules/tiles.cpp:52
+  v_mul_lo_u32 v3, v5, s30                                               ; schedules/tiles.cpp:52
   .loc 3 53 0
-  v_add_u32_e32 v3, v3, v6                                               ; schedules/tiles.cpp:53
+  v_add_u32_e32 v5, 8, v5                                                ; schedules/tiles.cpp:53
   .loc 3 54 0
-  v_add_u32_e32 v4, v4, v6                                               ; schedules/tiles.cpp:54
+  v_mul_lo_u32 v4, v5, s30                                               ; schedules/tiles.cpp:54
+  .loc 3 55 0
+  v_add_u32_e32 v3, v3, v6                                               ; schedules/tiles.cpp:55
+  .loc 3 56 0
+  v_add_u32_e32 v4, v4, v6                                               ; schedules/tiles.cpp:56
   .loc 1 87 0
   s_mov_b64 s[78:79], s[12:13]                                           ; schedules/arguments.cpp:87
   .loc 1 77 0
@@ -315,102 +319,102 @@ zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950:
   s_mul_i32 s84, s68, s39                                                ; schedules/arguments.cpp:81
   .loc 1 82 0
   s_add_u32 s79, s79, s84                                                ; schedules/arguments.cpp:82
+  .loc 3 18 0
+  v_bfe_u32 v7, v1, 3, 1                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v7, v1, 3, 1                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v7, 1, v7                                            ; schedules/tiles.cpp:20
+  v_mul_u32_u24_e32 v7, 1, v7                                            ; schedules/tiles.cpp:19
+  .loc 3 18 0
+  v_bfe_u32 v9, v1, 4, 2                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v9, v1, 4, 2                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v7, v7, v9                                               ; schedules/tiles.cpp:28
-  .loc 3 33 0
-  s_bfe_u32 s84, s5, 0x10002                                             ; schedules/tiles.cpp:33
+  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v7, v7, v9                                               ; schedules/tiles.cpp:27
   .loc 3 34 0
-  s_mul_i32 s84, s84, 64                                                 ; schedules/tiles.cpp:34
-  .loc 3 91 0
-  v_add_u32_e32 v7, s84, v7                                              ; schedules/tiles.cpp:91
-  .loc 3 33 0
-  s_bfe_u32 s84, s5, 0x10001                                             ; schedules/tiles.cpp:33
+  s_bfe_u32 s84, s5, 0x10002                                             ; schedules/tiles.cpp:34
+  .loc 3 35 0
+  s_mul_i32 s84, s84, 64                                                 ; schedules/tiles.cpp:35
+  .loc 3 36 0
+  v_add_u32_e32 v7, s84, v7                                              ; schedules/tiles.cpp:36
   .loc 3 34 0
-  s_mul_i32 s84, s84, 8                                                  ; schedules/tiles.cpp:34
-  .loc 3 93 0
-  v_add_u32_e32 v7, s84, v7                                              ; schedules/tiles.cpp:93
-  .loc 3 33 0
-  s_bfe_u32 s84, s5, 0x10000                                             ; schedules/tiles.cpp:33
+  s_bfe_u32 s84, s5, 0x10001                                             ; schedules/tiles.cpp:34
+  .loc 3 35 0
+  s_mul_i32 s84, s84, 8                                                  ; schedules/tiles.cpp:35
+  .loc 3 36 0
+  v_add_u32_e32 v7, s84, v7                                              ; schedules/tiles.cpp:36
   .loc 3 34 0
-  s_mul_i32 s84, s84, 2                                                  ; schedules/tiles.cpp:34
-  .loc 3 95 0
-  v_add_u32_e32 v7, s84, v7                                              ; schedules/tiles.cpp:95
+  s_bfe_u32 s84, s5, 0x10000                                             ; schedules/tiles.cpp:34
+  .loc 3 35 0
+  s_mul_i32 s84, s84, 2                                                  ; schedules/tiles.cpp:35
+  .loc 3 36 0
+  v_add_u32_e32 v7, s84, v7                                              ; schedules/tiles.cpp:36
+  .loc 3 18 0
+  v_bfe_u32 v8, v1, 0, 3                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v8, v1, 0, 3                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v8, 16, v8                                           ; schedules/tiles.cpp:20
-  .loc 3 46 0
-  s_mov_b64 s[80:81], s[78:79]                                           ; schedules/tiles.cpp:46
-  .loc 3 47 0
-  s_mov_b32 s83, 0x20000                                                 ; schedules/tiles.cpp:47
+  v_mul_u32_u24_e32 v8, 16, v8                                           ; schedules/tiles.cpp:19
   .loc 3 48 0
-  s_mul_i32 s77, s5, 0x820                                               ; schedules/tiles.cpp:48
+  s_mov_b64 s[80:81], s[78:79]                                           ; schedules/tiles.cpp:48
   .loc 3 49 0
-  s_add_u32 s77, s77, 0x4100                                             ; schedules/tiles.cpp:49
+  s_mov_b32 s83, 0x20000                                                 ; schedules/tiles.cpp:49
   .loc 3 50 0
-  v_mul_lo_u32 v5, v7, s36                                               ; schedules/tiles.cpp:50
+  s_mul_i32 s77, s5, 0x820                                               ; schedules/tiles.cpp:50
   .loc 3 51 0
-  v_add_u32_e32 v7, 4, v7                                                ; schedules/tiles.cpp:51
+  s_add_u32 s77, s77, 0x4100                                             ; schedules/tiles.cpp:51
   .loc 3 52 0
-  v_mul_lo_u32 v6, v7, s36                                               ; schedules/tiles.cpp:52
+  v_mul_lo_u32 v5, v7, s36                                               ; schedules/tiles.cpp:52
   .loc 3 53 0
-  v_add_u32_e32 v5, v5, v8                                               ; schedules/tiles.cpp:53
+  v_add_u32_e32 v7, 4, v7                                                ; schedules/tiles.cpp:53
   .loc 3 54 0
-  v_add_u32_e32 v6, v6, v8                                               ; schedules/tiles.cpp:54
+  v_mul_lo_u32 v6, v7, s36                                               ; schedules/tiles.cpp:54
+  .loc 3 55 0
+  v_add_u32_e32 v5, v5, v8                                               ; schedules/tiles.cpp:55
+  .loc 3 56 0
+  v_add_u32_e32 v6, v6, v8                                               ; schedules/tiles.cpp:56
+  .loc 3 18 0
+  v_bfe_u32 v7, v1, 0, 3                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v7, v1, 0, 3                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v7, 64, v7                                           ; schedules/tiles.cpp:20
+  v_mul_u32_u24_e32 v7, 64, v7                                           ; schedules/tiles.cpp:19
+  .loc 3 18 0
+  v_bfe_u32 v8, v1, 3, 2                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v8, v1, 3, 2                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v8, 0x410, v8                                        ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v7, v7, v8                                               ; schedules/tiles.cpp:28
+  v_mul_u32_u24_e32 v8, 0x410, v8                                        ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v7, v7, v8                                               ; schedules/tiles.cpp:27
+  .loc 3 18 0
+  v_bfe_u32 v8, v1, 5, 1                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v8, v1, 5, 1                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v8, 16, v8                                           ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v7, v7, v8                                               ; schedules/tiles.cpp:28
+  v_mul_u32_u24_e32 v8, 16, v8                                           ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v7, v7, v8                                               ; schedules/tiles.cpp:27
+  .loc 3 18 0
+  v_bfe_u32 v8, v1, 0, 1                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v8, v1, 0, 1                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v8, 8, v8                                            ; schedules/tiles.cpp:20
+  v_mul_u32_u24_e32 v8, 8, v8                                            ; schedules/tiles.cpp:19
+  .loc 3 18 0
+  v_bfe_u32 v9, v1, 1, 1                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v9, v1, 1, 1                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v9, 0x80, v9                                         ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:28
+  v_mul_u32_u24_e32 v9, 0x80, v9                                         ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:27
+  .loc 3 18 0
+  v_bfe_u32 v9, v1, 2, 2                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v9, v1, 2, 2                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v9, 0x820, v9                                        ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:28
+  v_mul_u32_u24_e32 v9, 0x820, v9                                        ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:27
+  .loc 3 18 0
+  v_bfe_u32 v9, v1, 4, 1                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v9, v1, 4, 1                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:28
+  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:27
+  .loc 3 18 0
+  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v9, 0x410, v9                                        ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:28
-  .loc 3 136 0
-  v_add_u32_e32 v8, 0x4100, v8                                           ; schedules/tiles.cpp:136
+  v_mul_u32_u24_e32 v9, 0x410, v9                                        ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:27
+  .loc 3 130 0
+  v_add_u32_e32 v8, 0x4100, v8                                           ; schedules/tiles.cpp:130
   .loc 4 122 0
   s_mov_b32 s79, 0                                                       ; schedules/attention_forward.cpp:122
   .loc 4 123 0
@@ -423,50 +427,50 @@ zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950:
   s_sub_u32 s84, 0x8200, s78                                             ; schedules/attention_forward.cpp:83
   .loc 4 84 0
   s_sub_u32 s85, s65, s79                                                ; schedules/attention_forward.cpp:84
+  .loc 3 98 0
+  s_min_u32 s86, s85, 0x80                                               ; schedules/tiles.cpp:98
+  .loc 3 99 0
+  s_mul_i32 s74, s86, s30                                                ; schedules/tiles.cpp:99
+  .loc 3 100 0
+  s_add_u32 m0, s84, s76                                                 ; schedules/tiles.cpp:100
+  .loc 3 101 0
+  s_nop 0                                                                ; schedules/tiles.cpp:101
+  .loc 3 102 0
+  buffer_load_dwordx4 v3, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:102
+  .loc 3 103 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:103
   .loc 3 104 0
-  s_min_u32 s86, s85, 0x80                                               ; schedules/tiles.cpp:104
+  s_nop 0                                                                ; schedules/tiles.cpp:104
   .loc 3 105 0
-  s_mul_i32 s74, s86, s30                                                ; schedules/tiles.cpp:105
+  buffer_load_dwordx4 v4, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:105
   .loc 3 106 0
-  s_add_u32 m0, s84, s76                                                 ; schedules/tiles.cpp:106
+  s_mul_i32 s86, s30, 0x80                                               ; schedules/tiles.cpp:106
   .loc 3 107 0
-  s_nop 0                                                                ; schedules/tiles.cpp:107
+  s_add_u32 s72, s72, s86                                                ; schedules/tiles.cpp:107
   .loc 3 108 0
-  buffer_load_dwordx4 v3, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:108
-  .loc 3 109 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:109
-  .loc 3 110 0
-  s_nop 0                                                                ; schedules/tiles.cpp:110
-  .loc 3 111 0
-  buffer_load_dwordx4 v4, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:111
-  .loc 3 112 0
-  s_mul_i32 s86, s30, 0x80                                               ; schedules/tiles.cpp:112
-  .loc 3 113 0
-  s_add_u32 s72, s72, s86                                                ; schedules/tiles.cpp:113
-  .loc 3 114 0
-  s_addc_u32 s73, s73, 0                                                 ; schedules/tiles.cpp:114
+  s_addc_u32 s73, s73, 0                                                 ; schedules/tiles.cpp:108
+  .loc 3 98 0
+  s_min_u32 s86, s85, 0x80                                               ; schedules/tiles.cpp:98
+  .loc 3 99 0
+  s_mul_i32 s82, s86, s36                                                ; schedules/tiles.cpp:99
+  .loc 3 100 0
+  s_add_u32 m0, s84, s77                                                 ; schedules/tiles.cpp:100
+  .loc 3 101 0
+  s_nop 0                                                                ; schedules/tiles.cpp:101
+  .loc 3 102 0
+  buffer_load_dwordx4 v5, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:102
+  .loc 3 103 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:103
   .loc 3 104 0
-  s_min_u32 s86, s85, 0x80                                               ; schedules/tiles.cpp:104
+  s_nop 0                                                                ; schedules/tiles.cpp:104
   .loc 3 105 0
-  s_mul_i32 s82, s86, s36                                                ; schedules/tiles.cpp:105
+  buffer_load_dwordx4 v6, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:105
   .loc 3 106 0
-  s_add_u32 m0, s84, s77                                                 ; schedules/tiles.cpp:106
+  s_mul_i32 s86, s36, 0x80                                               ; schedules/tiles.cpp:106
   .loc 3 107 0
-  s_nop 0                                                                ; schedules/tiles.cpp:107
+  s_add_u32 s80, s80, s86                                                ; schedules/tiles.cpp:107
   .loc 3 108 0
-  buffer_load_dwordx4 v5, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:108
-  .loc 3 109 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:109
-  .loc 3 110 0
-  s_nop 0                                                                ; schedules/tiles.cpp:110
-  .loc 3 111 0
-  buffer_load_dwordx4 v6, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:111
-  .loc 3 112 0
-  s_mul_i32 s86, s36, 0x80                                               ; schedules/tiles.cpp:112
-  .loc 3 113 0
-  s_add_u32 s80, s80, s86                                                ; schedules/tiles.cpp:113
-  .loc 3 114 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:114
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:108
 no_next_tile:
   .loc 4 125 0
   s_mov_b32 s78, 0                                                       ; schedules/attention_forward.cpp:125
@@ -592,18 +596,18 @@ no_next_tile:
   s_mul_i32 s90, s85, s24                                                ; schedules/arguments.cpp:112
   .loc 1 113 0
   s_mov_b32 s91, 0x20000                                                 ; schedules/arguments.cpp:113
-  .loc 3 162 0
-  v_and_b32_e32 v9, 31, v1                                               ; schedules/tiles.cpp:162
-  .loc 3 163 0
-  v_mul_lo_u32 v9, v9, s24                                               ; schedules/tiles.cpp:163
+  .loc 3 156 0
+  v_and_b32_e32 v9, 31, v1                                               ; schedules/tiles.cpp:156
+  .loc 3 157 0
+  v_mul_lo_u32 v9, v9, s24                                               ; schedules/tiles.cpp:157
+  .loc 3 18 0
+  v_bfe_u32 v58, v1, 5, 1                                                ; schedules/tiles.cpp:18
   .loc 3 19 0
-  v_bfe_u32 v58, v1, 5, 1                                                ; schedules/tiles.cpp:19
-  .loc 3 20 0
-  v_mul_u32_u24_e32 v58, 16, v58                                         ; schedules/tiles.cpp:20
-  .loc 3 28 0
-  v_add_u32_e32 v9, v9, v58                                              ; schedules/tiles.cpp:28
-  .loc 3 167 0
-  buffer_load_dwordx4 v[42:45], v9, s[88:91], 0 offen                    ; schedules/tiles.cpp:167
+  v_mul_u32_u24_e32 v58, 16, v58                                         ; schedules/tiles.cpp:19
+  .loc 3 27 0
+  v_add_u32_e32 v9, v9, v58                                              ; schedules/tiles.cpp:27
+  .loc 3 161 0
+  buffer_load_dwordx4 v[42:45], v9, s[88:91], 0 offen                    ; schedules/tiles.cpp:161
   buffer_load_dwordx4 v[46:49], v9, s[88:91], 0 offen offset:32
   buffer_load_dwordx4 v[50:53], v9, s[88:91], 0 offen offset:64
   buffer_load_dwordx4 v[54:57], v9, s[88:91], 0 offen offset:96
@@ -721,101 +725,101 @@ full_tiles:
   s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:83
   .loc 4 84 0
   s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:84
+  .loc 3 98 0
+  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
+  .loc 3 99 0
+  s_mul_i32 s74, s88, s30                                                ; schedules/tiles.cpp:99
+  .loc 3 100 0
+  s_add_u32 m0, s86, s76                                                 ; schedules/tiles.cpp:100
+  .loc 3 101 0
+  s_nop 0                                                                ; schedules/tiles.cpp:101
+  .loc 3 102 0
+  buffer_load_dwordx4 v3, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:102
+  .loc 3 103 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:103
   .loc 3 104 0
-  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:104
+  s_nop 0                                                                ; schedules/tiles.cpp:104
   .loc 3 105 0
-  s_mul_i32 s74, s88, s30                                                ; schedules/tiles.cpp:105
+  buffer_load_dwordx4 v4, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:105
   .loc 3 106 0
-  s_add_u32 m0, s86, s76                                                 ; schedules/tiles.cpp:106
+  s_mul_i32 s88, s30, 0x80                                               ; schedules/tiles.cpp:106
   .loc 3 107 0
-  s_nop 0                                                                ; schedules/tiles.cpp:107
+  s_add_u32 s72, s72, s88                                                ; schedules/tiles.cpp:107
   .loc 3 108 0
-  buffer_load_dwordx4 v3, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:108
-  .loc 3 109 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:109
-  .loc 3 110 0
-  s_nop 0                                                                ; schedules/tiles.cpp:110
-  .loc 3 111 0
-  buffer_load_dwordx4 v4, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:111
-  .loc 3 112 0
-  s_mul_i32 s88, s30, 0x80                                               ; schedules/tiles.cpp:112
-  .loc 3 113 0
-  s_add_u32 s72, s72, s88                                                ; schedules/tiles.cpp:113
-  .loc 3 114 0
-  s_addc_u32 s73, s73, 0                                                 ; schedules/tiles.cpp:114
+  s_addc_u32 s73, s73, 0                                                 ; schedules/tiles.cpp:108
+  .loc 3 98 0
+  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
+  .loc 3 99 0
+  s_mul_i32 s82, s88, s36                                                ; schedules/tiles.cpp:99
+  .loc 3 100 0
+  s_add_u32 m0, s86, s77                                                 ; schedules/tiles.cpp:100
+  .loc 3 101 0
+  s_nop 0                                                                ; schedules/tiles.cpp:101
+  .loc 3 102 0
+  buffer_load_dwordx4 v5, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:102
+  .loc 3 103 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:103
   .loc 3 104 0
-  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:104
+  s_nop 0                                                                ; schedules/tiles.cpp:104
   .loc 3 105 0
-  s_mul_i32 s82, s88, s36                                                ; schedules/tiles.cpp:105
+  buffer_load_dwordx4 v6, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:105
   .loc 3 106 0
-  s_add_u32 m0, s86, s77                                                 ; schedules/tiles.cpp:106
+  s_mul_i32 s88, s36, 0x80                                               ; schedules/tiles.cpp:106
   .loc 3 107 0
-  s_nop 0                                                                ; schedules/tiles.cpp:107
+  s_add_u32 s80, s80, s88                                                ; schedules/tiles.cpp:107
   .loc 3 108 0
-  buffer_load_dwordx4 v5, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:108
-  .loc 3 109 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:109
-  .loc 3 110 0
-  s_nop 0                                                                ; schedules/tiles.cpp:110
-  .loc 3 111 0
-  buffer_load_dwordx4 v6, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:111
-  .loc 3 112 0
-  s_mul_i32 s88, s36, 0x80                                               ; schedules/tiles.cpp:112
-  .loc 3 113 0
-  s_add_u32 s80, s80, s88                                                ; schedules/tiles.cpp:113
-  .loc 3 114 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:114
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:108
 no_next_tile_2:
   .loc 4 49 0
   v_add_u32_e32 v71, s78, v7                                             ; schedules/attention_forward.cpp:49
-  .loc 3 142 0
-  ds_read_b128 v[10:13], v71                                             ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[14:17], v71 offset:32                                   ; schedules/tiles.cpp:143
-  .loc 3 142 0
-  ds_read_b128 v[18:21], v71 offset:4160                                 ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[22:25], v71 offset:4192                                 ; schedules/tiles.cpp:143
-  .loc 3 142 0
-  ds_read_b128 v[26:29], v71 offset:512                                  ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[30:33], v71 offset:544                                  ; schedules/tiles.cpp:143
-  .loc 3 142 0
-  ds_read_b128 v[34:37], v71 offset:4672                                 ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[38:41], v71 offset:4704                                 ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[10:13], v71                                             ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[14:17], v71 offset:32                                   ; schedules/tiles.cpp:137
+  .loc 3 136 0
+  ds_read_b128 v[18:21], v71 offset:4160                                 ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[22:25], v71 offset:4192                                 ; schedules/tiles.cpp:137
+  .loc 3 136 0
+  ds_read_b128 v[26:29], v71 offset:512                                  ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[30:33], v71 offset:544                                  ; schedules/tiles.cpp:137
+  .loc 3 136 0
+  ds_read_b128 v[34:37], v71 offset:4672                                 ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[38:41], v71 offset:4704                                 ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 55 0
   v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:55
-  .loc 3 142 0
-  ds_read_b128 v[10:13], v71 offset:8320                                 ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[14:17], v71 offset:8352                                 ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[10:13], v71 offset:8320                                 ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[14:17], v71 offset:8352                                 ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 57 0
   v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[18:25], v[50:57], v[136:151]  ; schedules/attention_forward.cpp:57
-  .loc 3 142 0
-  ds_read_b128 v[18:21], v71 offset:12480                                ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[22:25], v71 offset:12512                                ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[18:21], v71 offset:12480                                ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[22:25], v71 offset:12512                                ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 55 0
   v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:55
-  .loc 3 142 0
-  ds_read_b128 v[26:29], v71 offset:8832                                 ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[30:33], v71 offset:8864                                 ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[26:29], v71 offset:8832                                 ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[30:33], v71 offset:8864                                 ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 57 0
   v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[34:41], v[50:57], v[152:167]  ; schedules/attention_forward.cpp:57
-  .loc 3 142 0
-  ds_read_b128 v[34:37], v71 offset:12992                                ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[38:41], v71 offset:13024                                ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[34:37], v71 offset:12992                                ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[38:41], v71 offset:13024                                ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 55 0
@@ -1337,8 +1341,8 @@ maxima_steady:
   v_cvt_pk_fp8_f32 v151, v198, v199 op_sel:[0,0,1]
   .loc 4 65 0
   v_add_u32_e32 v71, s78, v8                                             ; schedules/attention_forward.cpp:65
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[10:11], v71                                        ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[10:11], v71                                        ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[12:13], v71 offset:256
   ds_read_b64_tr_b8 v[14:15], v71 offset:512
   ds_read_b64_tr_b8 v[16:17], v71 offset:768
@@ -1358,8 +1362,8 @@ maxima_steady:
   s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[136:143], v[72:87]    ; schedules/attention_forward.cpp:71
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[10:11], v71 offset:8320                            ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[10:11], v71 offset:8320                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[12:13], v71 offset:8576
   ds_read_b64_tr_b8 v[14:15], v71 offset:8832
   ds_read_b64_tr_b8 v[16:17], v71 offset:9088
@@ -1367,8 +1371,8 @@ maxima_steady:
   s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[136:143], v[88:103]  ; schedules/attention_forward.cpp:71
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[18:19], v71 offset:8352                            ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[18:19], v71 offset:8352                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[20:21], v71 offset:8608
   ds_read_b64_tr_b8 v[22:23], v71 offset:8864
   ds_read_b64_tr_b8 v[24:25], v71 offset:9120
@@ -1376,8 +1380,8 @@ maxima_steady:
   s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[136:143], v[104:119] ; schedules/attention_forward.cpp:71
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[26:27], v71 offset:8384                            ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[26:27], v71 offset:8384                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[28:29], v71 offset:8640
   ds_read_b64_tr_b8 v[30:31], v71 offset:8896
   ds_read_b64_tr_b8 v[32:33], v71 offset:9152
@@ -1387,8 +1391,8 @@ maxima_steady:
   v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[136:143], v[120:135] ; schedules/attention_forward.cpp:71
   .loc 5 96 0
   v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:96
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[34:35], v71 offset:8416                            ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[34:35], v71 offset:8416                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[36:37], v71 offset:8672
   ds_read_b64_tr_b8 v[38:39], v71 offset:8928
   ds_read_b64_tr_b8 v[40:41], v71 offset:9184
@@ -1435,101 +1439,101 @@ edge_tiles:
   s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:83
   .loc 4 84 0
   s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:84
+  .loc 3 98 0
+  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
+  .loc 3 99 0
+  s_mul_i32 s74, s88, s30                                                ; schedules/tiles.cpp:99
+  .loc 3 100 0
+  s_add_u32 m0, s86, s76                                                 ; schedules/tiles.cpp:100
+  .loc 3 101 0
+  s_nop 0                                                                ; schedules/tiles.cpp:101
+  .loc 3 102 0
+  buffer_load_dwordx4 v3, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:102
+  .loc 3 103 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:103
   .loc 3 104 0
-  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:104
+  s_nop 0                                                                ; schedules/tiles.cpp:104
   .loc 3 105 0
-  s_mul_i32 s74, s88, s30                                                ; schedules/tiles.cpp:105
+  buffer_load_dwordx4 v4, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:105
   .loc 3 106 0
-  s_add_u32 m0, s86, s76                                                 ; schedules/tiles.cpp:106
+  s_mul_i32 s88, s30, 0x80                                               ; schedules/tiles.cpp:106
   .loc 3 107 0
-  s_nop 0                                                                ; schedules/tiles.cpp:107
+  s_add_u32 s72, s72, s88                                                ; schedules/tiles.cpp:107
   .loc 3 108 0
-  buffer_load_dwordx4 v3, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:108
-  .loc 3 109 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:109
-  .loc 3 110 0
-  s_nop 0                                                                ; schedules/tiles.cpp:110
-  .loc 3 111 0
-  buffer_load_dwordx4 v4, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:111
-  .loc 3 112 0
-  s_mul_i32 s88, s30, 0x80                                               ; schedules/tiles.cpp:112
-  .loc 3 113 0
-  s_add_u32 s72, s72, s88                                                ; schedules/tiles.cpp:113
-  .loc 3 114 0
-  s_addc_u32 s73, s73, 0                                                 ; schedules/tiles.cpp:114
+  s_addc_u32 s73, s73, 0                                                 ; schedules/tiles.cpp:108
+  .loc 3 98 0
+  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
+  .loc 3 99 0
+  s_mul_i32 s82, s88, s36                                                ; schedules/tiles.cpp:99
+  .loc 3 100 0
+  s_add_u32 m0, s86, s77                                                 ; schedules/tiles.cpp:100
+  .loc 3 101 0
+  s_nop 0                                                                ; schedules/tiles.cpp:101
+  .loc 3 102 0
+  buffer_load_dwordx4 v5, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:102
+  .loc 3 103 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:103
   .loc 3 104 0
-  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:104
+  s_nop 0                                                                ; schedules/tiles.cpp:104
   .loc 3 105 0
-  s_mul_i32 s82, s88, s36                                                ; schedules/tiles.cpp:105
+  buffer_load_dwordx4 v6, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:105
   .loc 3 106 0
-  s_add_u32 m0, s86, s77                                                 ; schedules/tiles.cpp:106
+  s_mul_i32 s88, s36, 0x80                                               ; schedules/tiles.cpp:106
   .loc 3 107 0
-  s_nop 0                                                                ; schedules/tiles.cpp:107
+  s_add_u32 s80, s80, s88                                                ; schedules/tiles.cpp:107
   .loc 3 108 0
-  buffer_load_dwordx4 v5, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:108
-  .loc 3 109 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:109
-  .loc 3 110 0
-  s_nop 0                                                                ; schedules/tiles.cpp:110
-  .loc 3 111 0
-  buffer_load_dwordx4 v6, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:111
-  .loc 3 112 0
-  s_mul_i32 s88, s36, 0x80                                               ; schedules/tiles.cpp:112
-  .loc 3 113 0
-  s_add_u32 s80, s80, s88                                                ; schedules/tiles.cpp:113
-  .loc 3 114 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:114
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:108
 no_next_tile_3:
   .loc 4 49 0
   v_add_u32_e32 v71, s78, v7                                             ; schedules/attention_forward.cpp:49
-  .loc 3 142 0
-  ds_read_b128 v[10:13], v71                                             ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[14:17], v71 offset:32                                   ; schedules/tiles.cpp:143
-  .loc 3 142 0
-  ds_read_b128 v[18:21], v71 offset:4160                                 ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[22:25], v71 offset:4192                                 ; schedules/tiles.cpp:143
-  .loc 3 142 0
-  ds_read_b128 v[26:29], v71 offset:512                                  ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[30:33], v71 offset:544                                  ; schedules/tiles.cpp:143
-  .loc 3 142 0
-  ds_read_b128 v[34:37], v71 offset:4672                                 ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[38:41], v71 offset:4704                                 ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[10:13], v71                                             ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[14:17], v71 offset:32                                   ; schedules/tiles.cpp:137
+  .loc 3 136 0
+  ds_read_b128 v[18:21], v71 offset:4160                                 ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[22:25], v71 offset:4192                                 ; schedules/tiles.cpp:137
+  .loc 3 136 0
+  ds_read_b128 v[26:29], v71 offset:512                                  ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[30:33], v71 offset:544                                  ; schedules/tiles.cpp:137
+  .loc 3 136 0
+  ds_read_b128 v[34:37], v71 offset:4672                                 ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[38:41], v71 offset:4704                                 ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 55 0
   v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:55
-  .loc 3 142 0
-  ds_read_b128 v[10:13], v71 offset:8320                                 ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[14:17], v71 offset:8352                                 ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[10:13], v71 offset:8320                                 ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[14:17], v71 offset:8352                                 ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 57 0
   v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[18:25], v[50:57], v[136:151]  ; schedules/attention_forward.cpp:57
-  .loc 3 142 0
-  ds_read_b128 v[18:21], v71 offset:12480                                ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[22:25], v71 offset:12512                                ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[18:21], v71 offset:12480                                ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[22:25], v71 offset:12512                                ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 55 0
   v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:55
-  .loc 3 142 0
-  ds_read_b128 v[26:29], v71 offset:8832                                 ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[30:33], v71 offset:8864                                 ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[26:29], v71 offset:8832                                 ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[30:33], v71 offset:8864                                 ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 57 0
   v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[34:41], v[50:57], v[152:167]  ; schedules/attention_forward.cpp:57
-  .loc 3 142 0
-  ds_read_b128 v[34:37], v71 offset:12992                                ; schedules/tiles.cpp:142
-  .loc 3 143 0
-  ds_read_b128 v[38:41], v71 offset:13024                                ; schedules/tiles.cpp:143
+  .loc 3 136 0
+  ds_read_b128 v[34:37], v71 offset:12992                                ; schedules/tiles.cpp:136
+  .loc 3 137 0
+  ds_read_b128 v[38:41], v71 offset:13024                                ; schedules/tiles.cpp:137
   .loc 4 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 55 0
@@ -2227,8 +2231,8 @@ maxima_steady_2:
   v_cvt_pk_fp8_f32 v151, v198, v199 op_sel:[0,0,1]
   .loc 4 65 0
   v_add_u32_e32 v71, s78, v8                                             ; schedules/attention_forward.cpp:65
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[10:11], v71                                        ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[10:11], v71                                        ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[12:13], v71 offset:256
   ds_read_b64_tr_b8 v[14:15], v71 offset:512
   ds_read_b64_tr_b8 v[16:17], v71 offset:768
@@ -2248,8 +2252,8 @@ maxima_steady_2:
   s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[136:143], v[72:87]    ; schedules/attention_forward.cpp:71
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[10:11], v71 offset:8320                            ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[10:11], v71 offset:8320                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[12:13], v71 offset:8576
   ds_read_b64_tr_b8 v[14:15], v71 offset:8832
   ds_read_b64_tr_b8 v[16:17], v71 offset:9088
@@ -2257,8 +2261,8 @@ maxima_steady_2:
   s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[136:143], v[88:103]  ; schedules/attention_forward.cpp:71
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[18:19], v71 offset:8352                            ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[18:19], v71 offset:8352                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[20:21], v71 offset:8608
   ds_read_b64_tr_b8 v[22:23], v71 offset:8864
   ds_read_b64_tr_b8 v[24:25], v71 offset:9120
@@ -2266,8 +2270,8 @@ maxima_steady_2:
   s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[136:143], v[104:119] ; schedules/attention_forward.cpp:71
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[26:27], v71 offset:8384                            ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[26:27], v71 offset:8384                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[28:29], v71 offset:8640
   ds_read_b64_tr_b8 v[30:31], v71 offset:8896
   ds_read_b64_tr_b8 v[32:33], v71 offset:9152
@@ -2277,8 +2281,8 @@ maxima_steady_2:
   v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[136:143], v[120:135] ; schedules/attention_forward.cpp:71
   .loc 5 96 0
   v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:96
-  .loc 3 150 0
-  ds_read_b64_tr_b8 v[34:35], v71 offset:8416                            ; schedules/tiles.cpp:150
+  .loc 3 144 0
+  ds_read_b64_tr_b8 v[34:35], v71 offset:8416                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[36:37], v71 offset:8672
   ds_read_b64_tr_b8 v[38:39], v71 offset:8928
   ds_read_b64_tr_b8 v[40:41], v71 offset:9184
@@ -2325,50 +2329,50 @@ tiles_of_other_waves:
   s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:83
   .loc 4 84 0
   s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:84
+  .loc 3 98 0
+  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
+  .loc 3 99 0
+  s_mul_i32 s74, s88, s30                                                ; schedules/tiles.cpp:99
+  .loc 3 100 0
+  s_add_u32 m0, s86, s76                                                 ; schedules/tiles.cpp:100
+  .loc 3 101 0
+  s_nop 0                                                                ; schedules/tiles.cpp:101
+  .loc 3 102 0
+  buffer_load_dwordx4 v3, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:102
+  .loc 3 103 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:103
   .loc 3 104 0
-  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:104
+  s_nop 0                                                                ; schedules/tiles.cpp:104
   .loc 3 105 0
-  s_mul_i32 s74, s88, s30                                                ; schedules/tiles.cpp:105
+  buffer_load_dwordx4 v4, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:105
   .loc 3 106 0
-  s_add_u32 m0, s86, s76                                                 ; schedules/tiles.cpp:106
+  s_mul_i32 s88, s30, 0x80                                               ; schedules/tiles.cpp:106
   .loc 3 107 0
-  s_nop 0                                                                ; schedules/tiles.cpp:107
+  s_add_u32 s72, s72, s88                                                ; schedules/tiles.cpp:107
   .loc 3 108 0
-  buffer_load_dwordx4 v3, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:108
-  .loc 3 109 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:109
-  .loc 3 110 0
-  s_nop 0                                                                ; schedules/tiles.cpp:110
-  .loc 3 111 0
-  buffer_load_dwordx4 v4, s[72:75], 0 offen lds                          ; schedules/tiles.cpp:111
-  .loc 3 112 0
-  s_mul_i32 s88, s30, 0x80                                               ; schedules/tiles.cpp:112
-  .loc 3 113 0
-  s_add_u32 s72, s72, s88                                                ; schedules/tiles.cpp:113
-  .loc 3 114 0
-  s_addc_u32 s73, s73, 0                                                 ; schedules/tiles.cpp:114
+  s_addc_u32 s73, s73, 0                                                 ; schedules/tiles.cpp:108
+  .loc 3 98 0
+  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
+  .loc 3 99 0
+  s_mul_i32 s82, s88, s36                                                ; schedules/tiles.cpp:99
+  .loc 3 100 0
+  s_add_u32 m0, s86, s77                                                 ; schedules/tiles.cpp:100
+  .loc 3 101 0
+  s_nop 0                                                                ; schedules/tiles.cpp:101
+  .loc 3 102 0
+  buffer_load_dwordx4 v5, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:102
+  .loc 3 103 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:103
   .loc 3 104 0
-  s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:104
+  s_nop 0                                                                ; schedules/tiles.cpp:104
   .loc 3 105 0
-  s_mul_i32 s82, s88, s36                                                ; schedules/tiles.cpp:105
+  buffer_load_dwordx4 v6, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:105
   .loc 3 106 0
-  s_add_u32 m0, s86, s77                                                 ; schedules/tiles.cpp:106
+  s_mul_i32 s88, s36, 0x80                                               ; schedules/tiles.cpp:106
   .loc 3 107 0
-  s_nop 0                                                                ; schedules/tiles.cpp:107
+  s_add_u32 s80, s80, s88                                                ; schedules/tiles.cpp:107
   .loc 3 108 0
-  buffer_load_dwordx4 v5, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:108
-  .loc 3 109 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:109
-  .loc 3 110 0
-  s_nop 0                                                                ; schedules/tiles.cpp:110
-  .loc 3 111 0
-  buffer_load_dwordx4 v6, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:111
-  .loc 3 112 0
-  s_mul_i32 s88, s36, 0x80                                               ; schedules/tiles.cpp:112
-  .loc 3 113 0
-  s_add_u32 s80, s80, s88                                                ; schedules/tiles.cpp:113
-  .loc 3 114 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:114
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:108
 no_next_tile_4:
   .loc 4 106 0
   s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:106
