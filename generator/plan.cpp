@@ -21,7 +21,8 @@ std::string symbol_of(const AttentionConfig& config) {
   const std::string dims = config.head_dim == config.v_head_dim
                                ? std::to_string(config.head_dim)
                                : fmt::format("{}x{}", config.head_dim, config.v_head_dim);
-  const std::string container = config.code_object_version == 5 ? "" : fmt::format("_cov{}", config.code_object_version);
+  const std::string container =
+      config.code_object_version == 5 ? "" : fmt::format("_cov{}", config.code_object_version);
   return fmt::format("zyfa_fwd_hd{}_{}_{}_{}{}{}_gfx950", dims, name(config.dtype), name(config.softmax),
                      config.causal ? "causal" : "full", config.lse ? "_lse" : "", container);
 }

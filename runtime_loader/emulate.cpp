@@ -147,8 +147,7 @@ emulator::Result launch_on_emulator(const Kernel& kernel, const AttentionKernarg
                                     emulator::GlobalMemory memory, const emulator::Options& options) {
   check_row_strides(kernel, arguments);
   if (arguments.seqlen_q == 0) return {};
-  const std::uint64_t address =
-      memory.place_read_only("kernel arguments", std::as_bytes(std::span(&arguments, 1)));
+  const std::uint64_t address = memory.place_read_only("kernel arguments", std::as_bytes(std::span(&arguments, 1)));
   return emulator::run(kernel.code.program, launch(kernel, arguments.seqlen_q, heads, batch, address), memory, options);
 }
 

@@ -41,8 +41,8 @@ struct EmulatedRun {
 // goes wrong in the kernel is in result.trap. O and LSE start out as NaN.
 EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs, const EmulationOptions& options = {});
 
-// One launch with arguments that the caller has filled in and whose tensors are mapped in `memory`. Throws Error if a row
-// stride is beyond the kernel's limit. Without queries there is nothing to launch and nothing happens.
+// One launch with arguments that the caller has filled in and whose tensors are mapped in `memory`. Throws Error if a
+// row stride is beyond the kernel's limit. Without queries there is nothing to launch and nothing happens.
 emulator::Result launch_on_emulator(const Kernel& kernel, const generator::AttentionKernargs& arguments, int heads,
                                     int batch, emulator::GlobalMemory memory, const emulator::Options& options = {});
 

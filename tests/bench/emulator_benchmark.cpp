@@ -1,19 +1,19 @@
 // How fast the emulator runs the attention kernel, and what its time goes to.
 //
-// GFLOP/s are the attention's own operations, 2 * (head_dim + v_head_dim) for every query and visible key, over the wall
-// time of the emulation alone. The share of a kind of instruction is what the kernel takes longer when every instruction of
-// that kind within its loops is there twice (what it computes then is of no interest), in processor time, best of all
-// repeats, kernels taking turns: a busy host disturbs that least. What is left is scalar instructions, waits, barriers and
-// the code outside the loops.
+// GFLOP/s are the attention's own operations, 2 * (head_dim + v_head_dim) for every query and visible key, over the
+// wall time of the emulation alone. The share of a kind of instruction is what the kernel takes longer when every
+// instruction of that kind within its loops is there twice (what it computes then is of no interest), in processor
+// time, best of all repeats, kernels taking turns: a busy host disturbs that least. What is left is scalar
+// instructions, waits, barriers and the code outside the loops.
 #include "isa/emulator/vector_targets.h"
 
 #include "isa/error.h"
 #include "isa/isa.h"
 #include "tests/support/kernels.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <hwy/targets.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -42,8 +42,7 @@ struct InstructionKind {
 constexpr InstructionKind kinds[] = {
     {"matrix", [](const Inst& inst) { return isa::is_mfma(inst); }},
     {"exponentials", [](const Inst& inst) { return isa::desc(inst.op).cls == Class::Trans; }},
-    {"other vector",
-     [](const Inst& inst) { return isa::is_valu(inst) && isa::desc(inst.op).cls != Class::Trans; }},
+    {"other vector", [](const Inst& inst) { return isa::is_valu(inst) && isa::desc(inst.op).cls != Class::Trans; }},
     {"LDS reads", [](const Inst& inst) { return isa::desc(inst.op).cls == Class::LdsRead; }},
     {"LDS-DMA", [](const Inst& inst) { return isa::is_lds_dma(inst); }},
 };

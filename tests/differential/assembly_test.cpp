@@ -1,12 +1,12 @@
-// Two ways from text to bytes and two ways to a program: the distribution's llvm-mc against LLVM inside this process, and
-// what decode reads from a code object against what the builder made.
+// Two ways from text to bytes and two ways to a program: the distribution's llvm-mc against LLVM inside this process,
+// and what decode reads from a code object against what the builder made.
 #include "generator/assemble.h"
 #include "generator/decode.h"
 #include "isa/text.h"
+#include "runtime_loader/kernel.h"
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
 #include "tests/support/process.h"
-#include "runtime_loader/kernel.h"
 
 #include <algorithm>
 
@@ -18,10 +18,9 @@ namespace {
 std::vector<std::byte> llvm_mc(const std::string& assembly) {
   const TemporaryDirectory directory;
   generator::write_file(directory.file("kernel.s"), std::as_bytes(std::span(assembly)));
-  const ProcessResult result =
-      run_process({std::string(ZYFA_LLVM_TOOLS_DIR) + "/llvm-mc", "--triple=amdgcn-amd-amdhsa", "--mcpu=gfx950",
-                   "--filetype=obj", "kernel.s", "-o", "kernel.o"},
-                  directory.path());
+  const ProcessResult result = run_process({std::string(ZYFA_LLVM_TOOLS_DIR) + "/llvm-mc", "--triple=amdgcn-amd-amdhsa",
+                                            "--mcpu=gfx950", "--filetype=obj", "kernel.s", "-o", "kernel.o"},
+                                           directory.path());
   CAPTURE(result.err);
   REQUIRE(result.exit_code == 0);
   return runtime::read_file(directory.file("kernel.o"));

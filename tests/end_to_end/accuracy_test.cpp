@@ -18,8 +18,8 @@ constexpr std::size_t keys_per_tile = 128;
 
 double code_value(std::uint8_t code) { return static_cast<double>(isa::e4m3_to_float(code)); }
 
-// One row in double, but for P, which is rounded to e4m3 relative to the largest logit of this and earlier tiles, and O,
-// rounded to bf16. `logits` are in units of the natural exponent, `v` holds codes `v_stride` apart from key to key.
+// One row in double, but for P, which is rounded to e4m3 relative to the largest logit of this and earlier tiles, and
+// O, rounded to bf16. `logits` are in units of the natural exponent, `v` holds codes `v_stride` apart from key to key.
 void model_row(std::span<const double> logits, const std::uint8_t* v, std::size_t v_stride, double v_descale,
                std::span<double> o) {
   double total = 0, maximum = -std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// The generated kernels on real input, from the bytes of their code objects to the comparison with fp64 attention: shapes,
-// strides, scales and masks.
+// The generated kernels on real input, from the bytes of their code objects to the comparison with fp64 attention:
+// shapes, strides, scales and masks.
 #include "isa/error.h"
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
@@ -174,9 +174,9 @@ TEST_CASE("Attention: padding is neither read nor written", "[quick][attention]"
     const AttentionShape shape{
         .batch = 2, .heads = 4, .kv_heads = 2, .seqlen_q = 300, .seqlen_k = 201, .causal = causal};
     const AttentionInputs inputs = make_inputs(shape, InputKind::gaussian, 1, 6, {.distinct_descales = true});
-    for (const Placement& placement :
-         {Placement{.pad_bytes = 16, .pad_rows = 256}, Placement{.pad_bytes = 48, .pad_rows = 300, .heads_backwards = true},
-          Placement{.pad_rows = 256, .heads_backwards = true, .batch_backwards = true}}) {
+    for (const Placement& placement : {Placement{.pad_bytes = 16, .pad_rows = 256},
+                                       Placement{.pad_bytes = 48, .pad_rows = 300, .heads_backwards = true},
+                                       Placement{.pad_rows = 256, .heads_backwards = true, .batch_backwards = true}}) {
       CAPTURE(causal, placement.pad_bytes, placement.heads_backwards, placement.batch_backwards);
       PlacedProblem problem(inputs, placement);
       check_placed(kernel, inputs, problem);
@@ -238,8 +238,8 @@ TEST_CASE("Attention: a V of ones gives exactly 1", "[quick][attention]") {
   }
 }
 
-// users.md A1: one logit of 0 and 2,047 of -7, V of ones. Probabilities rounded without a lift lose the sum of the small
-// ones: 0.3496 came out of a kernel in use.
+// users.md A1: one logit of 0 and 2,047 of -7, V of ones. Probabilities rounded without a lift lose the sum of the
+// small ones: 0.3496 came out of a kernel in use.
 TEST_CASE("Attention: peaked rows keep their weight", "[quick][attention]") {
   const AttentionShape shape{.batch = 1, .heads = 1, .kv_heads = 1, .seqlen_q = 256, .seqlen_k = 2048};
   for (const int hot_key : {0, 1000, 2047}) {

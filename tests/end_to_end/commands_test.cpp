@@ -161,8 +161,8 @@ TEST_CASE("zyfa-gen leaves no part of a file where it cannot finish", "[quick][c
 
 TEST_CASE("zyfa-run reports errors, speed and a verdict", "[quick][commands]") {
   const KernelDirectory kernel;
-  const std::vector<std::string> problem{kernel.co(), "--heads", "2", "--kv-heads", "1", "--seqlen", "200",
-                                         "--seqlen-k", "333", "--input", "sink"};
+  const std::vector<std::string> problem{kernel.co(), "--heads",    "2",   "--kv-heads", "1",   "--seqlen",
+                                         "200",       "--seqlen-k", "333", "--input",    "sink"};
   SECTION("text") {
     const ProcessResult result = run(problem);
     CHECK(result.exit_code == 0);

@@ -1,6 +1,6 @@
 // Every wait and every nop of the kernels is needed: taking one away, or weakening it by one, is noticed by the static
-// checkers, or the emulator traps or computes something else. Waits count loads, and the emulator delivers loads as late as
-// the machine may, so a missing wait shows itself in the values.
+// checkers, or the emulator traps or computes something else. Waits count loads, and the emulator delivers loads as
+// late as the machine may, so a missing wait shows itself in the values.
 #include "isa/error.h"
 #include "isa/hazards.h"
 #include "isa/in_flight.h"

@@ -1,4 +1,5 @@
-// The same configuration gives the same bytes: again, from another directory, and as the reference set in emitted/ has them.
+// The same configuration gives the same bytes: again, from another directory, and as the reference set in emitted/ has
+// them.
 #include "isa/error.h"
 #include "runtime_loader/kernel.h"
 #include "tests/support/catch.h"
@@ -68,8 +69,9 @@ TEST_CASE("Reproducible: zyfa-gen run in two directories", "[quick][reproducible
   fs::create_directories(two.path() / "some/depth");
   const std::string program = std::string(ZYFA_BINARY_DIR) + "/zyfa-gen";
   REQUIRE(run_process({program, "--head-dim", "128", "--lse"}, one.path()).exit_code == 0);
-  REQUIRE(run_process({program, "--head-dim", "128", "--lse", "--out", "../out"}, two.path() / "some/depth").exit_code ==
-          0);
+  REQUIRE(
+      run_process({program, "--head-dim", "128", "--lse", "--out", "../out"}, two.path() / "some/depth").exit_code ==
+      0);
   const std::string stem = "zyfa_fwd_hd128_fp8_e4m3fn_exact_causal_lse_gfx950";
   for (const char* extension : extensions) {
     const std::string here = text_of(one.path() / (stem + extension));

@@ -83,9 +83,9 @@ std::uint64_t PlacedProblem::map(const char* name, Placed& t, TensorStrides& str
   const std::uint64_t base = sparse_address_;
   for (std::int64_t r = 0; r < t.rows; ++r)
     for (std::int64_t h = 0; h < t.heads; ++h)
-      memory_.map(name, base + static_cast<std::uint64_t>(r * strides.row + h * strides.head),
-                  std::span(t.bytes).subspan(static_cast<std::size_t>(t.at(0, h, r)),
-                                             static_cast<std::size_t>(t.row_bytes)));
+      memory_.map(
+          name, base + static_cast<std::uint64_t>(r * strides.row + h * strides.head),
+          std::span(t.bytes).subspan(static_cast<std::size_t>(t.at(0, h, r)), static_cast<std::size_t>(t.row_bytes)));
   sparse_address_ += static_cast<std::uint64_t>(strides.batch) + (std::uint64_t{1} << 32);
   return base;
 }
@@ -130,8 +130,7 @@ std::int64_t PlacedProblem::overwritten_bytes() const {
     std::vector<bool> own(t->bytes.size());
     for (std::int64_t b = 0; b < t->batch; ++b)
       for (std::int64_t h = 0; h < t->heads; ++h)
-        for (std::int64_t r = 0; r < t->rows; ++r)
-          std::fill_n(own.begin() + t->at(b, h, r), t->row_bytes, true);
+        for (std::int64_t r = 0; r < t->rows; ++r) std::fill_n(own.begin() + t->at(b, h, r), t->row_bytes, true);
     for (std::size_t i = 0; i < own.size(); ++i) count += !own[i] && t->bytes[i] != pattern;
   }
   return count;

@@ -1,5 +1,5 @@
-// A problem laid out in memory by hand: strides of any sign and size, padding that must not be read or written. What lies
-// between the rows is NaN in Q, K and V and a pattern in O and LSE.
+// A problem laid out in memory by hand: strides of any sign and size, padding that must not be read or written. What
+// lies between the rows is NaN in Q, K and V and a pattern in O and LSE.
 #pragma once
 
 #include "runtime_loader/emulate.h"
@@ -9,9 +9,9 @@
 namespace zyfa {
 
 struct Placement {
-  std::int64_t pad_bytes = 0;   // behind each row of Q, K, V and O; a multiple of 16
-  std::int64_t pad_rows = 0;    // behind each head of Q, K, V and O, and behind each row of the LSE
-  bool heads_backwards = false; // the last head lies first: negative head strides
+  std::int64_t pad_bytes = 0;    // behind each row of Q, K, V and O; a multiple of 16
+  std::int64_t pad_rows = 0;     // behind each head of Q, K, V and O, and behind each row of the LSE
+  bool heads_backwards = false;  // the last head lies first: negative head strides
   bool batch_backwards = false;
   // Rows of Q, K, V and O this far apart, with nothing mapped between them; 0: as the padding says.
   std::int64_t sparse_row_stride = 0;

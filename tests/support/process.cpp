@@ -2,14 +2,14 @@
 
 #include "isa/error.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
 #include <iterator>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace zyfa {
 
@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// In the child, where nothing may allocate: redirects, changes directory, becomes the command. 126 and 127 are the shell's
-// codes for what cannot be run.
+// In the child, where nothing may allocate: redirects, changes directory, becomes the command. 126 and 127 are the
+// shell's codes for what cannot be run.
 [[noreturn]] void become(char* const* arguments, const char* directory, const char* out, const char* err) {
   const int input = open("/dev/null", O_RDONLY);
   const int output = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);

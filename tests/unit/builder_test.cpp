@@ -1,5 +1,5 @@
-// The builder's promises: the shortest valid encoding, the calling line, waits by token, settled hazards, and a refusal of
-// everything the checkers find.
+// The builder's promises: the shortest valid encoding, the calling line, waits by token, settled hazards, and a refusal
+// of everything the checkers find.
 #include "generator/builder.h"
 
 #include "isa/error.h"
@@ -48,8 +48,8 @@ TEST_CASE("Builder: the short encoding where the operands allow it", "[quick][bu
   k.v_add_f32(a, negated(a), b);
   k.v_add_f32(a, 0.3F, b);
   k.s_endpgm();
-  const std::vector<std::string> expected{"v_add_f32_e32 v0, v0, v1", "v_add_f32_e32 v0, s0, v1",
-                                          "v_add_f32_e64 v0, v0, s0", "v_add_f32_e64 v0, -v0, v1",
+  const std::vector<std::string> expected{"v_add_f32_e32 v0, v0, v1",         "v_add_f32_e32 v0, s0, v1",
+                                          "v_add_f32_e64 v0, v0, s0",         "v_add_f32_e64 v0, -v0, v1",
                                           "v_add_f32_e32 v0, 0x3e99999a, v1", "s_endpgm"};
   CHECK(lines(k.finish()) == expected);
 }

@@ -58,15 +58,17 @@ v_add3_u32 v0, v1, v2, v3
 s_cbranch_vccz back
 s_endpgm)"}});
   const isa::Program program = decode(object, find_kernel(object, "", "test.co")).program;
-  const std::vector<std::string> expected{"s_branch L3", "v_mov_b32_e32 v0, 0x12345678", "s_cbranch_scc1 L1",
-                                          "v_add3_u32 v0, v1, v2, v3", "s_cbranch_vccz L1", "s_endpgm"};
+  const std::vector<std::string> expected{"s_branch L3",       "v_mov_b32_e32 v0, 0x12345678",
+                                          "s_cbranch_scc1 L1", "v_add3_u32 v0, v1, v2, v3",
+                                          "s_cbranch_vccz L1", "s_endpgm"};
   std::vector<std::string> text;
   for (const isa::Inst& inst : program.code) text.push_back(isa::print(inst));
   CHECK(text == expected);
 }
 
 TEST_CASE("Decode: instructions outside the table are listed", "[quick][decode]") {
-  const std::string message = refusal("s_nop 0\nv_sad_u8 v0, v1, v2, v3\nv_sad_u8 v0, v1, v2, v3\n.long 0xffffffff\ns_endpgm");
+  const std::string message =
+      refusal("s_nop 0\nv_sad_u8 v0, v1, v2, v3\nv_sad_u8 v0, v1, v2, v3\n.long 0xffffffff\ns_endpgm");
   CAPTURE(message);
   CHECK(message.find("kernel 'k' cannot be decoded") != std::string::npos);
   CHECK(message.find("v_sad_u8") != std::string::npos);
