@@ -25,7 +25,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include <cstring>
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -181,7 +181,7 @@ std::vector<DisassembledLine> disassemble(std::span<const std::byte> code) {
   // LLVM's decoder crashes on an instruction whose last dwords are cut off, so it gets to see zeros behind the code.
   constexpr std::size_t longest_instruction = 16;
   std::vector<std::uint8_t> padded(code.size() + longest_instruction);
-  std::memcpy(padded.data(), code.data(), code.size());
+  std::ranges::transform(code, padded.begin(), [](std::byte b) { return static_cast<std::uint8_t>(b); });
   const llvm::ArrayRef<std::uint8_t> bytes(padded);
   std::vector<DisassembledLine> lines;
   lines.reserve(code.size() / 6);

@@ -165,7 +165,15 @@ void print_report(const Arguments& args, const Kernel& kernel, const AttentionIn
   fmt::print("{}\n", c.passed ? "PASSED" : "FAILED");
 }
 
+// An unwritable --output is known before the work, not after it.
+void check_writable(const std::string& file) {
+  const std::filesystem::path directory = std::filesystem::path(file).parent_path();
+  if (!directory.empty() && !std::filesystem::is_directory(directory))
+    throw Error("cannot write {}: {} is not a directory", file, directory.string());
+}
+
 int run(Arguments args) {
+  if (!args.output.empty()) check_writable(args.output);
   if (args.threads == 0) args.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const Kernel kernel = load_kernel(args.kernel, args.manifest);
   const AttentionInputs inputs = inputs_of(args, kernel);
@@ -210,7 +218,7 @@ int main(int argc, char** argv) {
   app.add_option("--output", args.output, "save O to this .npy");
   app.add_option("--tolerance", args.tolerances.relative, "largest relative error that passes")->capture_default_str();
   app.add_option("--check-stride", args.check_stride, "compare every Nth query only")->capture_default_str();
-  app.add_option("--threads", args.threads, "host threads (default: all)");
+  app.add_option("--threads", args.threads, "host threads (default: all)")->check(CLI::NonNegativeNumber);
   app.add_option("--max-instructions", args.max_instructions, "per wave, before a loop counts as endless")
       ->capture_default_str();
   app.add_flag("--json", args.json, "print one JSON object instead of text");
