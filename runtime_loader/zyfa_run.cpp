@@ -218,7 +218,7 @@ int main(int argc, char** argv) {
   app.add_option("--output", args.output, "save O to this .npy");
   app.add_option("--tolerance", args.tolerances.relative, "largest relative error that passes")->capture_default_str();
   app.add_option("--check-stride", args.check_stride, "compare every Nth query only")->capture_default_str();
-  app.add_option("--threads", args.threads, "host threads (default: all)")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", args.threads, "host threads (default: all)")->check(CLI::Range(0, 1024));
   app.add_option("--max-instructions", args.max_instructions, "per wave, before a loop counts as endless")
       ->capture_default_str();
   app.add_flag("--json", args.json, "print one JSON object instead of text");
