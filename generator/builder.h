@@ -140,6 +140,10 @@ class Builder {
 #define ACC_WRITE(op)          void op(A<1> d, Source<ZYFA_T(u32)> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand); }
 #define MFMA(op, CD, A_, B_, M, N, K, ...) \
   void op(Data<M * N / 64> d, Data<M * K * element_bits(ZYFA_T(A_)) / 2048> a, Data<K * N * element_bits(ZYFA_T(B_)) / 2048> b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
+#define MFMA_I8(op, M, N, K, ...) \
+  void op(Data<M * N / 64> d, Data<M * K / 256> a, Data<K * N / 256> b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
+#define SMFMAC(op, A_, B_, M, N, K, ...) \
+  void op(Data<M * N / 64> d, Data<M * K / 2 * element_bits(ZYFA_T(A_)) / 2048> a, Data<K * N * element_bits(ZYFA_T(B_)) / 2048> b, V<1> indices, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, indices); }
 #define F8F6F4(op, M, N, K, ...) \
   template <class RA, class RB> void op(Data<M * N / 64> d, RA a, RB b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a, b, c.operand); }
 #define F8F6F4_SCALED(op, M, N, K, ...) \
@@ -150,10 +154,16 @@ class Builder {
 #define BUFFER_LOAD(op, dw) \
   Token op(Data<dw> d, Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address.operand, resource, base.operand); } \
   Token op(Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m, ZYFA_WHERE) { m.lds = true; return memory(Op::op, where, m, Operand{}, address.operand, resource, base.operand); }
+#define BUFFER_LOAD_PART(op, ...) \
+  Token op(Data<1> d, Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address.operand, resource, base.operand); }
 #define BUFFER_STORE(op, b)    Token op(Data<(b + 3) / 4> data, Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, data.operand, address.operand, resource, base.operand); }
 #define GLOBAL_LOAD(op, dw) \
   Token op(Data<dw> d, V<2> address, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, Operand{}); } \
   Token op(Data<dw> d, V<1> address, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, base); }
+#define GLOBAL_LOAD_PART(op, ...) GLOBAL_LOAD(op, 1)
+#define GLOBAL_LOAD_LDS(op, ...) \
+  Token op(V<2> address, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, Operand{}); } \
+  Token op(V<1> address, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, base); }
 #define GLOBAL_STORE(op, b) \
   Token op(V<2> address, Data<(b + 3) / 4> data, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand, Operand{}); } \
   Token op(V<1> address, Data<(b + 3) / 4> data, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand, base); }

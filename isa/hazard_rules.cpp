@@ -63,8 +63,8 @@ bool exec_write(const Inst&, const Access& a) { return a.write && is_exec(a); }
 bool exec_read(const Inst&, const Access& a) { return !a.write && is_exec(a); }
 bool m0_write(const Inst&, const Access& a) { return a.write && is_m0(a); }
 bool m0_read(const Inst&, const Access& a) { return !a.write && is_m0(a); }
-bool matrix_c(const Inst& i, const Access& a) { return is_mfma(i) && !a.write && a.arg == 3; }
-bool matrix_source(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg != 3; }  // A, B and scales
+bool matrix_c(const Inst& i, const Access& a) { return is_mfma(i) && !a.write && a.arg == accumulator_argument(i); }
+bool matrix_source(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg != accumulator_argument(i); }
 bool lane_select(const Inst& i, const Access& a) {
   const Kind k = desc(i.op).kind;
   return (k == Kind::READ_LANE || k == Kind::WRITE_LANE) && sgpr_read(i, a) && a.arg == 2;

@@ -18,7 +18,9 @@ constexpr Arg wide(Role role, Type t, int dwords) { return {role, t, static_cast
 constexpr Arg number{read, Type::bits, 0};
 
 constexpr int bits_of(Type t) {
-  return t == Type::e4m3 ? 8 : t == Type::bf16 || t == Type::f16 || t == Type::u16 ? 16 : 32 * dwords_of(t);
+  return t == Type::e4m3 || t == Type::i8                      ? 8
+         : t == Type::bf16 || t == Type::f16 || t == Type::u16 ? 16
+                                                               : 32 * dwords_of(t);
 }
 // Registers of a matrix operand of rows x columns elements over 64 lanes.
 constexpr Arg matrix(Role role, Type t, int rows, int columns) {
@@ -73,6 +75,10 @@ constexpr Desc descs[] = {
 #define MFMA(name_, CD, A, B, M, N, K, p) Desc{HEAD(name_, MFMA, Mfma), \
     .args = {matrix(write, T::CD, M, N), matrix(read, T::A, M, K), matrix(read, T::B, K, N), matrix(read, T::CD, M, N)}, \
     .m = M, .n = N, .k = K, .passes = p, .passes_small = p},
+#define MFMA_I8(name_, M, N, K, p)        MFMA(name_, i32, i8, i8, M, N, K, p)
+#define SMFMAC(name_, A, B, M, N, K, p)   Desc{HEAD(name_, SMFMAC, Mfma), \
+    .args = {matrix(update, T::f32, M, N), matrix(read, T::A, M, K / 2), matrix(read, T::B, K, N), in(T::u32)}, \
+    .m = M, .n = N, .k = K, .passes = p, .passes_small = p},
 #define F8F6F4(name_, M, N, K, p8, p4) Desc{HEAD(name_, F8F6F4, Mfma), \
     .args = {matrix(write, T::f32, M, N), wide(read, T::f8f6f4, 8), wide(read, T::f8f6f4, 8), matrix(read, T::f32, M, N)}, \
     .m = M, .n = N, .k = K, .passes = p8, .passes_small = p4},
@@ -83,8 +89,11 @@ constexpr Desc descs[] = {
 #define DS_READ_TR(op_, element)          Desc{HEAD(op_, DS_READ_TR, LdsRead), .args = {wide(write, T::bits, 2), in(T::u32)}, .memory_bytes = 8, .element_bits = element},
 #define DS_WRITE(op_, dw)                 Desc{HEAD(op_, DS_WRITE, LdsWrite), .args = {in(T::u32), wide(read, T::bits, dw)}, .memory_bytes = bytes(dw)},
 #define BUFFER_LOAD(op_, dw)              Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u32), wide(read, T::bits, 4), in(T::u32)}, .memory_bytes = bytes(dw)},
+#define BUFFER_LOAD_PART(op_, b, sign)    Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = {wide(write, T::bits, 1), in(T::u32), wide(read, T::bits, 4), in(T::u32)}, .memory_bytes = b, .sign_extends = sign},
 #define BUFFER_STORE(op_, b)              Desc{HEAD(op_, BUFFER_STORE, VmemStore), .args = {wide(read, T::bits, (b + 3) / 4), in(T::u32), wide(read, T::bits, 4), in(T::u32)}, .memory_bytes = b},
 #define GLOBAL_LOAD(op_, dw)              Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw)},
+#define GLOBAL_LOAD_PART(op_, b, sign)    Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, 1), in(T::u64), in(T::u64)}, .memory_bytes = b, .sign_extends = sign},
+#define GLOBAL_LOAD_LDS(op_, dw)          Desc{HEAD(op_, GLOBAL_LOAD_LDS, VmemLoad), .args = {in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw)},
 #define GLOBAL_STORE(op_, b)              Desc{HEAD(op_, GLOBAL_STORE, VmemStore), .args = {in(T::u64), wide(read, T::bits, (b + 3) / 4), in(T::u64)}, .memory_bytes = b},
 #include "isa/gfx950.def"
 #undef HEAD
@@ -123,7 +132,7 @@ Arg arg(const Inst& inst, int index) {
   const Desc& d = desc(inst.op);
   Arg a = d.args[static_cast<std::size_t>(index)];
   if (a.type == Type::f8f6f4) a.dwords = static_cast<std::uint8_t>(format_bits(source_format(inst, index)));
-  if (index == 0 && is_lds_dma(inst)) a = {};
+  if (index == 0 && inst.mods.lds && d.kind == Kind::BUFFER_LOAD) a = {};
   return a;
 }
 
@@ -156,8 +165,16 @@ bool is_vmem(const Inst& inst) {
   const Class c = desc(inst.op).cls;
   return c == Class::VmemLoad || c == Class::VmemStore;
 }
-bool is_lds_dma(const Inst& inst) { return inst.mods.lds && desc(inst.op).kind == Kind::BUFFER_LOAD; }
+bool is_lds_dma(const Inst& inst) {
+  const Kind kind = desc(inst.op).kind;
+  return kind == Kind::GLOBAL_LOAD_LDS || (inst.mods.lds && kind == Kind::BUFFER_LOAD);
+}
 bool is_branch(const Inst& inst) { return desc(inst.op).kind == Kind::BRANCH; }
+
+int accumulator_argument(const Inst& inst) { return desc(inst.op).kind == Kind::SMFMAC ? 0 : 3; }
+
+int global_address_argument(Kind kind) { return kind == Kind::GLOBAL_LOAD ? 1 : 0; }
+int global_base_argument(Kind kind) { return kind == Kind::GLOBAL_LOAD_LDS ? 1 : 2; }
 
 Counter counter(const Inst& inst) {
   switch (desc(inst.op).cls) {

@@ -15,8 +15,8 @@ enum class Kind : std::uint8_t {
   SOP1, SOP2, SOPC, SOPK, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT, SMEM_LOAD,
   VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, HALF2, HALF3, VOPC, CARRY_OUT, CARRY_IN, SELECT,
   READ_FIRST_LANE, READ_LANE, WRITE_LANE, SWAP_LANES, VNOP, PK_F32_2, PK_F32_3, PK_MOVE,
-  ACC_READ, ACC_WRITE, MFMA, F8F6F4, F8F6F4_SCALED,
-  DS_READ, DS_READ_TR, DS_WRITE, BUFFER_LOAD, BUFFER_STORE, GLOBAL_LOAD, GLOBAL_STORE,
+  ACC_READ, ACC_WRITE, MFMA, SMFMAC, F8F6F4, F8F6F4_SCALED,
+  DS_READ, DS_READ_TR, DS_WRITE, BUFFER_LOAD, BUFFER_STORE, GLOBAL_LOAD, GLOBAL_LOAD_LDS, GLOBAL_STORE,
   // clang-format on
 };
 
@@ -40,7 +40,7 @@ enum class Class : std::uint8_t {
   VmemStore,
 };
 
-enum class Type : std::uint8_t { none, u16, u32, i32, u64, i64, f16, bf16, f32, f64, e4m3, f8f6f4, mask, bits };
+enum class Type : std::uint8_t { none, u16, u32, i32, u64, i64, f16, bf16, f32, f64, i8, e4m3, f8f6f4, mask, bits };
 
 enum class Role : std::uint8_t { none, write, read, update };
 
@@ -67,6 +67,7 @@ struct Desc {
   std::uint8_t memory_bytes = 0;              // per lane (vector memory, LDS) or in all (scalar memory)
   std::uint8_t element_bits = 0;              // transposing LDS reads
   std::uint8_t swap_row = 0;                  // SWAP_LANES
+  bool sign_extends = false;                  // loads of less than a dword
 };
 
 const Desc& desc(Op op);
@@ -93,12 +94,19 @@ bool is_valu(
     const Inst& inst);  // anything on the vector ALU port but MFMA: Valu, ValuQuarter, Valu64, ValuPacked, Trans
 bool is_mfma(const Inst& inst);
 bool is_vmem(const Inst& inst);     // counted by vmcnt
-bool is_lds_dma(const Inst& inst);  // buffer_load ... lds
+bool is_lds_dma(const Inst& inst);  // buffer_load ... lds, global_load_lds_*
 bool is_branch(const Inst& inst);   // s_branch and s_cbranch_*
 
 // Which counter of s_waitcnt an instruction raises. SMEM and LDS share lgkmcnt; SMEM returns out of order.
 enum class Counter : std::uint8_t { none, vm, lgkm };
 Counter counter(const Inst& inst);
+
+// The argument that a matrix instruction accumulates upon: sparse ones update D.
+int accumulator_argument(const Inst& inst);
+
+// Where a global instruction has its vector address and its scalar base.
+int global_address_argument(Kind kind);
+int global_base_argument(Kind kind);
 
 // All register ranges touched, explicit and implicit, one entry per range.
 struct Access {

@@ -26,6 +26,10 @@ constexpr MatrixSourceLayout matrix_source_layout(int width, int k, int element_
   return {width, groups, elements, element_bits == 8 ? std::min(elements, 16) : elements};
 }
 
+// The sparse instructions keep 2 of every 4 elements of A: a lane of group g stores 16 bytes for the 32 dense k from
+// 32 * g on, two for each 4 of them in order, and its index register says with 2 bits a byte which of the 4 it is. B is
+// dense and stands as in the dense instruction of that shape. AITER's fp8 kernel sums the rows of P by a sparse matrix
+// of ones, which counts each element once under this layout (aiter-anatomy.md 1.7), and is proven on hardware.
 // C and D: the row that lane group `group` holds in register `r`; the column is lane % width.
 constexpr int accumulator_row(int width, int group, int r) {
   const int groups = 64 / width;

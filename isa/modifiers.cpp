@@ -56,7 +56,7 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
   }
   const bool buffer = d.kind == Kind::BUFFER_LOAD || d.kind == Kind::BUFFER_STORE;
   if (buffer) left.offen = left.idxen = false;
-  if (buffer || d.kind == Kind::GLOBAL_LOAD || d.kind == Kind::GLOBAL_STORE) left.sc0 = left.sc1 = left.nt = false;
+  if (buffer || (d.kind >= Kind::GLOBAL_LOAD && d.kind <= Kind::GLOBAL_STORE)) left.sc0 = left.sc1 = left.nt = false;
   if (d.kind == Kind::BUFFER_LOAD) left.lds = false;
   if (d.kind == Kind::WAITCNT) left.vmcnt = left.expcnt = left.lgkmcnt = Modifiers::not_waited;
   if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3) left.op_sel &= 7;
@@ -69,6 +69,7 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
       left.neg_hi &= static_cast<std::uint8_t>(~sources);
     }
   }
+  if (d.kind == Kind::SMFMAC) left.cbsz = left.abid = 0;
   if (d.kind == Kind::MFMA) left.cbsz = left.abid = left.blgp = 0;
   if (d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED) left.cbsz = left.blgp = 0;
   return left;
@@ -87,11 +88,11 @@ std::string check_modifiers(const Inst& inst) {
   if (without_taken(inst, d) != Modifiers{}) return "has a modifier that the instruction does not take";
   if (mods.omod > 3) return fmt::format("output modifier {} is outside 0..3", mods.omod);
   if (mods.dpp_row_mask > 15 || mods.dpp_bank_mask > 15) return "a DPP mask has more than 4 bits";
-  const int formats = d.kind == Kind::MFMA ? 7 : 4;
+  const int formats = d.kind == Kind::MFMA || d.kind == Kind::SMFMAC ? 7 : 4;
   if (mods.cbsz > formats || mods.blgp > formats || mods.abid > 15)
     return fmt::format("cbsz {} or blgp {} is outside 0..{}, or abid {} outside 0..15", mods.cbsz, mods.blgp, formats,
                        mods.abid);
-  if (mods.lds && inst.op == Op::buffer_load_dwordx2) return "LDS-DMA moves 1, 3 or 4 dwords per lane";
+  if (mods.lds && (d.memory_bytes < 4 || d.memory_bytes == 8)) return "LDS-DMA moves 1, 3 or 4 dwords per lane";
   for (const WaitField& wait : wait_fields)
     if (mods.*wait.field != Modifiers::not_waited && mods.*wait.field >= wait.highest)
       return fmt::format("{}({}) is outside 0..{}", wait.name, mods.*wait.field, wait.highest - 1);

@@ -15,7 +15,7 @@ bool is_lds_kind(Kind k) { return k >= Kind::DS_READ && k <= Kind::DS_WRITE; }
 bool is_vmem_kind(Kind k) { return k >= Kind::BUFFER_LOAD && k <= Kind::GLOBAL_STORE; }
 bool is_scalar_kind(Kind k) { return k <= Kind::SMEM_LOAD; }
 bool is_buffer_kind(Kind k) { return k == Kind::BUFFER_LOAD || k == Kind::BUFFER_STORE; }
-bool is_global_kind(Kind k) { return k == Kind::GLOBAL_LOAD || k == Kind::GLOBAL_STORE; }
+bool is_global_kind(Kind k) { return k >= Kind::GLOBAL_LOAD && k <= Kind::GLOBAL_STORE; }
 
 // Which register files the argument may come from.
 struct Files {
@@ -28,7 +28,7 @@ Files files(const Desc& d, int index, bool writes) {
   if (k == Kind::ACC_READ) return {.vgpr = index == 0, .agpr = index == 1};
   if (k == Kind::ACC_WRITE) return {.vgpr = index == 1, .agpr = index == 0, .sgpr = index == 1, .constant = index == 1};
   if (is_matrix_kind(k)) {
-    if (index >= 4) return {.vgpr = true};  // scales
+    if (index >= 4 || (k == Kind::SMFMAC && index == 3)) return {.vgpr = true};  // scales, indices
     return {.vgpr = true, .agpr = true, .constant = index == 3};
   }
   if (is_buffer_kind(k)) {
@@ -37,9 +37,8 @@ Files files(const Desc& d, int index, bool writes) {
     return {.sgpr = true, .constant = index == 3};
   }
   if (is_global_kind(k)) {
-    const bool data = index == (k == Kind::GLOBAL_LOAD ? 0 : 1);
-    if (index == 2) return {.sgpr = true};
-    return {.vgpr = true, .agpr = data};
+    if (index == global_base_argument(k)) return {.sgpr = true};
+    return {.vgpr = true, .agpr = index != global_address_argument(k)};
   }
   if (is_lds_kind(k)) {
     const bool data = index == (k == Kind::DS_WRITE ? 1 : 0);
@@ -85,6 +84,7 @@ bool writes_reserved_register(const Desc& d, int index, const Operand& scalar) {
     case Kind::READ_FIRST_LANE:
       return index == 0 && is_m0;
     case Kind::GLOBAL_LOAD:
+    case Kind::GLOBAL_LOAD_LDS:
     case Kind::GLOBAL_STORE:
       return is_exec;
     default:
@@ -179,7 +179,7 @@ std::string check_scalar_literals(const Inst& inst) {
 // which lets f8f6f4 through; the hardware's reason is the same there).
 std::string check_accumulator(const Inst& inst) {
   const Operand& d = inst.args[0];
-  const Operand& c = inst.args[3];
+  const Operand& c = inst.args[static_cast<std::size_t>(accumulator_argument(inst))];
   if (!c.is_register()) return {};
   if (c.kind != d.kind) return "C and D are in different register files";
   const bool overlap = c.value < d.value + d.count && d.value < c.value + c.count;
@@ -204,8 +204,8 @@ std::string check_dpp(const Inst& inst, const Desc& d) {
   }
   const int control = inst.mods.dpp_ctrl;
   const bool row_broadcast = control >= 0x150 && control <= 0x15f;
-  if (d.args[1].dwords == 2 && d.args[1].type != Type::mask && !row_broadcast)
-    return "64-bit DPP takes row_newbcast only";
+  const bool is_wide = d.args[0].dwords == 2 || (d.args[1].dwords == 2 && d.args[1].type != Type::mask);
+  if (is_wide && !row_broadcast) return "64-bit DPP takes row_newbcast only";
   const bool shift = control > 0x100 && control < 0x130 && control % 16 != 0;
   const bool wave = control >= 0x130 && control < 0x140 && control % 4 == 0;
   const bool whole = control >= 0x140 && control <= 0x143;
@@ -253,7 +253,7 @@ std::string check_offset(const Inst& inst, const Desc& d) {
 // The place of an absent address: `off` in buffer and global instructions, and the data of an LDS-DMA load.
 bool may_be_absent(const Inst& inst, const Desc& d, int index) {
   if (is_buffer_kind(d.kind)) return index == 1 && !inst.mods.offen && !inst.mods.idxen;
-  return is_global_kind(d.kind) && index == 2;
+  return is_global_kind(d.kind) && index == global_base_argument(d.kind);
 }
 
 // What the argument must look like here: global addresses are 64 bits, or 32 beside a scalar base; buffer addressing by
@@ -261,8 +261,10 @@ bool may_be_absent(const Inst& inst, const Desc& d, int index) {
 Arg effective_arg(const Inst& inst, const Desc& d, int index) {
   Arg a = arg(inst, index);
   if (d.kind == Kind::SMEM_LOAD && index == 2) a.dwords = 1;
-  const int address = d.kind == Kind::GLOBAL_LOAD ? 1 : 0;
-  if (is_global_kind(d.kind) && index == address && inst.args[2].kind != OperandKind::none) a.dwords = 1;
+  if (is_global_kind(d.kind) && index == global_address_argument(d.kind)) {
+    const auto base = static_cast<std::size_t>(global_base_argument(d.kind));
+    if (inst.args[base].kind != OperandKind::none) a.dwords = 1;
+  }
   if (is_buffer_kind(d.kind) && index == 1) {
     if (inst.mods.offen && inst.mods.idxen) a.dwords = 2;
     if (!inst.mods.offen && !inst.mods.idxen) a = {};

@@ -166,7 +166,7 @@ Inst parse_line(std::string_view original, const FindLabel& find_label) {
   while (!rest.empty())
     if (const std::string_view word = take_word(rest, false); !read_modifier(word, inst))
       throw Error("modifier {} of {} is not understood: `{}`", word, d.name, line);
-  const int first = is_lds_dma(inst) ? 1 : 0;  // no data register in the text
+  const int first = inst.mods.lds ? 1 : 0;  // no data register in the text
   if (static_cast<int>(words.size()) != expected - first)
     throw Error("{} takes {} operands, not {}: `{}`", d.name, expected - first, words.size(), line);
   for (int i = first; i < expected; ++i) {

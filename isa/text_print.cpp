@@ -165,7 +165,7 @@ std::string text_of(const Inst& inst, const Program* program) {
   const Desc& d = desc(inst.op);
   std::string text = fmt::format("{}{}", d.name, form_suffixes[static_cast<std::size_t>(inst.form)]);
   std::string_view separator = " ";
-  for (int i = is_lds_dma(inst) ? 1 : 0; i < max_args && d.args[static_cast<std::size_t>(i)].role != Role::none; ++i) {
+  for (int i = inst.mods.lds ? 1 : 0; i < max_args && d.args[static_cast<std::size_t>(i)].role != Role::none; ++i) {
     text += separator;
     text += argument_text(inst, d, i, program);
     separator = ", ";

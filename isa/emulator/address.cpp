@@ -125,9 +125,9 @@ std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std
 // signed.
 std::optional<Fault> address_global(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes, Request& request) {
   Request& r = begin(request, wave, bytes);
-  const bool load = isa::desc(inst.op).kind == isa::Kind::GLOBAL_LOAD;
-  const isa::Operand& vaddr = inst.args[load ? 1 : 0];
-  const isa::Operand& saddr = inst.args[2];
+  const isa::Kind kind = isa::desc(inst.op).kind;
+  const isa::Operand& vaddr = inst.args[static_cast<std::size_t>(isa::global_address_argument(kind))];
+  const isa::Operand& saddr = inst.args[static_cast<std::size_t>(isa::global_base_argument(kind))];
   const auto inst_offset = static_cast<std::uint64_t>(std::int64_t{inst.mods.offset});
   Lanes low, high;
   active_lanes(wave.lanes_of(vaddr), r.exec, low);

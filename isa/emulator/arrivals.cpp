@@ -73,10 +73,18 @@ void Arrivals::wait_vector_memory(std::size_t count, Wave& wave, Lds& lds) {
 // LDS returns in order, scalar memory in any order (gfx950.md 4). With L and S of them outstanding, a wait
 // for n > 0 guarantees that L + S - n have returned, S of which may be scalar loads: so it is sure of the
 // oldest L - n LDS accesses, and of no scalar load.
+bool Arrivals::waits_for_lds_dma(std::size_t count) const {
+  for (std::size_t i = 0; i + count < vector_memory_.size(); ++i)
+    if (vector_memory_[i].to == Arrives::lds) return true;
+  return false;
+}
+
 void Arrivals::wait_lgkm(std::size_t count, Wave& wave, Lds& lds) {
   deliver_until(count, lds_, wave, lds);
   if (count == 0) deliver_until(0, scalar_, wave);
 }
+
+void Arrivals::wait_lds(Wave& wave, Lds& lds) { deliver_until(0, lds_, wave, lds); }
 
 void Arrivals::clear() {
   vector_memory_.clear();

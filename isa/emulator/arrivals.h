@@ -39,6 +39,7 @@ class Ring {
  public:
   std::size_t size() const { return size_; }
   T& front() { return slots_[head_]; }
+  const T& operator[](std::size_t i) const { return slots_[(head_ + i) % Capacity]; }  // 0 is the oldest
   T& push() { return slots_[(head_ + size_++) % Capacity]; }
   void pop() { head_ = --size_ == 0 ? 0 : (head_ + 1) % Capacity; }
   void clear() { head_ = size_ = 0; }
@@ -59,6 +60,8 @@ class Arrivals {
   // s_waitcnt: at most `count` may remain outstanding.
   void wait_vector_memory(std::size_t count, Wave& wave, Lds& lds);
   void wait_lgkm(std::size_t count, Wave& wave, Lds& lds);
+  bool waits_for_lds_dma(std::size_t count) const;  // whether wait_vector_memory would write to LDS
+  void wait_lds(Wave& wave, Lds& lds);              // for all LDS instructions, not for scalar memory
 
   void clear();
 

@@ -13,6 +13,17 @@
 
 namespace zyfa::emulator {
 
+// What memory instructions are held to.
+enum class MemoryModel : std::uint8_t {
+  // What the architecture promises and no more: loads arrive at the s_waitcnt that covers them; touching LDS bytes that
+  // an LDS-DMA in flight will write, and addresses that are no multiple of the element, are traps.
+  architecture,
+  // What hardware does in practice, for kernels that are right only by it (AITER's: docs/aiter.md): LDS reads arrive at
+  // once, LDS-DMA after all that other waves do until they wait themselves, global addresses need no alignment
+  // (HSA's alignment mode), and there is no trap for bytes in flight.
+  hardware,
+};
+
 // What the command processor puts into registers before the first instruction (AMDGPU HSA ABI: "Initial Kernel
 // Execution State"). Scalar registers are filled in the order of the members.
 struct Launch {
@@ -27,6 +38,7 @@ struct Launch {
   std::uint32_t mode = 0x2f0;    // MODE register; the HSA default: denormals on, dx10_clamp and ieee set
   std::uint32_t lds_bytes = 0;
   std::uint32_t entry = 0;  // index of the first instruction
+  MemoryModel memory_model = MemoryModel::architecture;
 };
 
 enum class TrapKind : std::uint8_t {

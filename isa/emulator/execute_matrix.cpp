@@ -135,16 +135,16 @@ void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int de
 }
 #endif
 
-template <int width>
-void load_c(const Wave& wave, const Operand& operand, float* tile) {
+template <int width, class T>
+void load_c(const Wave& wave, const Operand& operand, T* tile) {
   if (!operand.is_register() || operand.kind == isa::OperandKind::sgpr) {
-    std::fill_n(tile, width * width, float_of(scalar_source(wave, operand)));
+    std::fill_n(tile, width * width, std::bit_cast<T>(scalar_source(wave, operand)));
     return;
   }
   for (int r = 0; r < width * width / 64; ++r)
     for (int group = 0; group < 64 / width; ++group)
       std::memcpy(tile + isa::accumulator_row(width, group, r) * width,
-                  wave.lanes_of(operand, r).data() + group * width, width * sizeof(float));
+                  wave.lanes_of(operand, r).data() + group * width, width * sizeof(T));
 }
 
 // NaN results are one NaN: payloads differ between hosts, and AMD documents none.
@@ -208,6 +208,64 @@ void mfma(Wave& wave, const Inst& inst) {
   store_d<width>(wave, inst.args[0], d);
 }
 
+// Signed bytes, sums modulo 2^32 (CDNA4 ISA 7: integer MFMA wraps). B is widened to 32 bits for the inner loop.
+template <int width, int k>
+void decode_bytes(const Wave& wave, const Operand& operand, std::int32_t* HWY_RESTRICT tile) {
+  constexpr isa::MatrixSourceLayout layout = isa::matrix_source_layout(width, k, 8);
+  for (int j = 0; j < layout.elements; ++j) {
+    const u32* HWY_RESTRICT words = wave.lanes_of(operand, j / 4).data();
+    for (int group = 0; group < layout.groups; ++group) {
+      std::int32_t* HWY_RESTRICT to = tile + layout.k(group, j) * width;
+      for (int row = 0; row < width; ++row)
+        to[row] = static_cast<std::int32_t>(words[group * width + row] << (24 - 8 * (j % 4))) >> 24;
+    }
+  }
+}
+
+template <int width, int k>
+void mfma_i8(Wave& wave, const Inst& inst) {
+  alignas(64) std::int32_t a[k * width];
+  alignas(64) std::int32_t b[k * width];
+  alignas(64) u32 d[width * width];
+  decode_bytes<width, k>(wave, inst.args[1], a);
+  decode_bytes<width, k>(wave, inst.args[2], b);
+  load_c<width>(wave, inst.args[3], d);
+  for (int i = 0; i < k; ++i)
+    for (int row = 0; row < width; ++row)
+      for (int column = 0; column < width; ++column)
+        d[row * width + column] += static_cast<u32>(a[i * width + row] * b[i * width + column]);
+  for (int r = 0; r < width * width / 64; ++r)
+    for (int group = 0; group < 64 / width; ++group)
+      std::memcpy(wave.lanes_of(inst.args[0], r).data() + group * width,
+                  d + isa::accumulator_row(width, group, r) * width, width * sizeof(u32));
+}
+
+// Of every 4 elements of A in k, 2 are kept: a lane's stored element t stands for k = 4 * (t / 2) + p of the lane's
+// run, p being two bits of its index register (isa/matrix_layout.h).
+template <int width, int k, int format_a, int format_b>
+void smfmac(Wave& wave, const Inst& inst) {
+  static_assert(bits_of_format(format_a) == 8);
+  constexpr int groups = 64 / width;
+  constexpr int run = k / groups;  // of dense k, half of it stored
+  static_assert(run == 32, "the indices of a lane fill a register");
+  alignas(64) float a[k * width] = {};
+  alignas(64) float b[k * width];
+  alignas(64) float d[width * width];
+  const Lanes& index = wave.lanes_of(inst.args[3]);
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int t = 0; t < run / 2; ++t) {
+      const int position = static_cast<int>(index[static_cast<std::size_t>(lane)] >> (2 * t) & 3);
+      const u32 word = wave.lanes_of(inst.args[1], t / 4)[static_cast<std::size_t>(lane)];
+      const int row = lane % width;
+      a[(run * (lane / width) + 4 * (t / 2) + position) * width + row] =
+          decode_code<format_a>(word >> (8 * (t % 4)) & 0xff);
+    }
+  decode_tile<format_b, width, k>(wave, inst.args[2], b);
+  load_c<width>(wave, inst.args[0], d);
+  accumulate<width>(a, b, k, d);
+  store_d<width>(wave, inst.args[0], d);
+}
+
 template <int width, int k, bool scaled>
 void mfma_f8f6f4(Wave& wave, const Inst& inst) {
   alignas(64) float a[k * width];
@@ -227,12 +285,16 @@ void mfma_f8f6f4(Wave& wave, const Inst& inst) {
 constexpr Execute functions[] = {
 #define INSTRUCTION(name) nullptr,
 #define MFMA(name, CD, A, B, M, N, K, passes) mfma<M, K, A, B>,
+#define MFMA_I8(name, M, N, K, passes) mfma_i8<M, K>,
+#define SMFMAC(name, A, B, M, N, K, passes) smfmac<M, K, A, B>,
 #define F8F6F4(name, M, N, K, p8, p4) mfma_f8f6f4<M, K, false>,
 #define F8F6F4_SCALED(name, M, N, K, p8, p4) mfma_f8f6f4<M, K, true>,
 #include "isa/gfx950.def"
 };
-// Square matrices with float accumulators are all that the table has, and all that the functions above take.
+// Square matrices, with float accumulators but for the I8 rows, are all that the table has, and all that the functions above take.
 #define MFMA(name, CD, A, B, M, N, K, passes) static_assert(M == N && CD == f32);
+#define MFMA_I8(name, M, N, K, passes) static_assert(M == N);
+#define SMFMAC(name, A, B, M, N, K, passes) static_assert(M == N);
 #define F8F6F4(name, M, N, K, p8, p4) static_assert(M == N);
 #define F8F6F4_SCALED(name, M, N, K, p8, p4) static_assert(M == N);
 #include "isa/gfx950.def"

@@ -136,6 +136,21 @@ std::optional<Fault> load(Request& r, const GlobalMemory& memory, Steps steps, s
   return std::nullopt;
 }
 
+// Less than a dword, extended to one.
+std::optional<Fault> load_part(const Request& r, bool sign_extends, const GlobalMemory& memory, std::uint32_t* data) {
+  const std::uint32_t sign = 1u << (8 * r.bytes - 1);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    std::uint32_t value = 0;
+    if (r.range(lane) != 0) {
+      const std::byte* host = memory.find(r.address[lane], r.bytes);
+      if (!host) return unmapped(memory, r.address[lane], lane, "load from");
+      std::memcpy(&value, host, r.bytes);
+    }
+    data[lane] = sign_extends ? (value ^ sign) - sign : value;
+  }
+  return std::nullopt;
+}
+
 std::optional<Fault> store(Request& r, const GlobalMemory& memory, const Lanes* data) {
   const Span span(r);
   std::byte* host = r.whole ? memory.find_writable(span.first, span.size) : nullptr;
@@ -147,17 +162,27 @@ std::optional<Fault> store(Request& r, const GlobalMemory& memory, const Lanes* 
 
 Arrival& registers_arrive(Arrival& arrival, const Operand& data, std::uint32_t bytes, std::uint64_t exec) {
   arrival.to = Arrives::registers;
-  arrival.dwords = static_cast<std::uint8_t>(bytes / 4);
+  arrival.dwords = static_cast<std::uint8_t>((bytes + 3) / 4);
   arrival.first = vector_index(data);
   arrival.exec = exec;
   return arrival;
 }
 
+using Addressing = std::optional<Fault> (*)(const Inst&, const Wave&, std::uint32_t bytes, Request&);
+
+// The addressing function, whose complaint about alignment hardware does not share (MemoryModel::hardware).
+std::optional<Fault> address(const Inst& inst, Addressing addressing, std::uint32_t bytes, const Wave& wave,
+                             const Lds& lds, Request& request) {
+  auto fault = addressing(inst, wave, bytes, request);
+  if (fault && fault->kind == TrapKind::misaligned && lds.follows_hardware()) return std::nullopt;
+  return fault;
+}
+
 // gfx950.md 4, "buffer_load ... lds"; aiter-anatomy.md 1.9: LDS address = M0[17:0] + the instruction's offset
 // + lane * bytes; lanes out of the buffer's range write zeros, lanes not in exec keep their slot and write
 // nothing.
-std::optional<Fault> load_to_lds(const Inst& inst, std::uint32_t index, std::uint32_t bytes, Wave& wave,
-                                 Surroundings around) {
+std::optional<Fault> load_to_lds(const Inst& inst, std::uint32_t index, Addressing addressing, std::uint32_t bytes,
+                                 Wave& wave, Surroundings around) {
   const LdsDma dma{(wave.scalar[isa::m0.first] & 0x3ffff) + static_cast<std::uint32_t>(inst.mods.offset), bytes,
                    wave.exec(), wave.id, index};
   Arrival& arrival = around.arrivals.issue_vector_memory(wave, around.lds);
@@ -167,13 +192,11 @@ std::optional<Fault> load_to_lds(const Inst& inst, std::uint32_t index, std::uin
   arrival.exec = dma.exec;
   if (dma.exec != 0) {
     Request request;
-    if (auto fault = address_buffer(inst, wave, bytes, request)) return fault;
+    if (auto fault = address(inst, addressing, bytes, wave, around.lds, request)) return fault;
     if (auto fault = load(request, around.memory, by_lane(bytes), arrival.data.data())) return fault;
   }
   return around.lds.begin(dma);
 }
-
-using Addressing = std::optional<Fault> (*)(const Inst&, const Wave&, std::uint32_t bytes, Request&);
 
 std::optional<Fault> load_vector(const Inst& inst, Addressing addressing, std::uint32_t bytes, Wave& wave,
                                  Surroundings around) {
@@ -181,7 +204,8 @@ std::optional<Fault> load_vector(const Inst& inst, Addressing addressing, std::u
       registers_arrive(around.arrivals.issue_vector_memory(wave, around.lds), inst.args[0], bytes, wave.exec());
   if (arrival.exec == 0) return std::nullopt;
   Request request;
-  if (auto fault = addressing(inst, wave, bytes, request)) return fault;
+  if (auto fault = address(inst, addressing, bytes, wave, around.lds, request)) return fault;
+  if (bytes < 4) return load_part(request, isa::desc(inst.op).sign_extends, around.memory, arrival.data.data());
   return load(request, around.memory, by_register, arrival.data.data());
 }
 
@@ -190,7 +214,7 @@ std::optional<Fault> store_vector(const Inst& inst, const Operand& data, Address
   around.arrivals.issue_vector_memory(wave, around.lds).to = Arrives::nothing;
   if (wave.exec() == 0) return std::nullopt;
   Request request;
-  if (auto fault = addressing(inst, wave, bytes, request)) return fault;
+  if (auto fault = address(inst, addressing, bytes, wave, around.lds, request)) return fault;
   return store(request, around.memory, &wave.lanes_of(data));
 }
 
@@ -231,6 +255,7 @@ std::optional<Fault> read_lds(const Inst& inst, std::uint32_t bytes, Wave& wave,
   std::array<std::uint64_t, lanes> offset;
   if (auto fault = address_lds(inst, inst.args[1], bytes, wave, around.lds, offset)) return fault;
   gather(bytes, around.lds.data(), offset.data(), by_register, arrival.data.data());
+  if (around.lds.follows_hardware()) around.arrivals.wait_lds(wave, around.lds);
   return std::nullopt;
 }
 
@@ -241,11 +266,13 @@ std::optional<Fault> read_lds_transposed(const Inst& inst, int element_bits, Wav
   std::array<std::uint64_t, lanes> offset, rows;
   if (auto fault = address_lds(inst, inst.args[1], 8, wave, around.lds, offset)) return fault;
   for (std::size_t lane = 0; lane < lanes; ++lane) std::memcpy(&rows[lane], around.lds.data() + offset[lane], 8);
-  element_bits == 8 ? transpose_b8(rows) : transpose_b16(rows);
+  const auto transpose = element_bits == 4 ? transpose_b4 : element_bits == 8 ? transpose_b8 : transpose_b16;
+  transpose(rows);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     arrival.data[lane] = static_cast<std::uint32_t>(rows[lane]);
     arrival.data[lanes + lane] = static_cast<std::uint32_t>(rows[lane] >> 32);
   }
+  if (around.lds.follows_hardware()) around.arrivals.wait_lds(wave, around.lds);
   return std::nullopt;
 }
 
@@ -278,12 +305,14 @@ std::optional<Fault> execute_memory(const Inst& inst, std::uint32_t index, Wave&
     case Kind::DS_WRITE:
       return write_lds(inst, bytes, wave, around);
     case Kind::BUFFER_LOAD:
-      return inst.mods.lds ? load_to_lds(inst, index, bytes, wave, around)
+      return inst.mods.lds ? load_to_lds(inst, index, address_buffer, bytes, wave, around)
                            : load_vector(inst, address_buffer, bytes, wave, around);
     case Kind::BUFFER_STORE:
       return store_vector(inst, inst.args[0], address_buffer, bytes, wave, around);
     case Kind::GLOBAL_LOAD:
       return load_vector(inst, address_global, bytes, wave, around);
+    case Kind::GLOBAL_LOAD_LDS:
+      return load_to_lds(inst, index, address_global, bytes, wave, around);
     case Kind::GLOBAL_STORE:
       return store_vector(inst, inst.args[1], address_global, bytes, wave, around);
     default:

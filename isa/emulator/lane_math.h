@@ -289,6 +289,12 @@ HWY_INLINE std::uint32_t pack_fp8(float low, float high, bool fp16_ovfl) {
   const isa::Overflow overflow = fp16_ovfl ? isa::Overflow::saturate : isa::Overflow::to_nan;
   return isa::float_to_e4m3(low, overflow) | static_cast<std::uint32_t>(isa::float_to_e4m3(high, overflow)) << 8;
 }
+// The low two bytes as floats, the first in the low half.
+HWY_INLINE std::uint64_t unpack_fp8(std::uint32_t pair) {
+  const std::uint32_t low = bits_of(isa::e4m3_to_float(static_cast<std::uint8_t>(pair)));
+  const std::uint32_t high = bits_of(isa::e4m3_to_float(static_cast<std::uint8_t>(pair >> 8)));
+  return std::uint64_t{high} << 32 | low;
+}
 HWY_INLINE std::uint32_t pack_bf8(float low, float high, bool fp16_ovfl) {
   const isa::Overflow overflow = fp16_ovfl ? isa::Overflow::saturate : isa::Overflow::to_nan;
   return isa::float_to_e5m2(low, overflow) | static_cast<std::uint32_t>(isa::float_to_e5m2(high, overflow)) << 8;

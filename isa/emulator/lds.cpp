@@ -28,6 +28,7 @@ void Lds::reset(std::size_t bytes) {
 }
 
 const LdsDma* Lds::pending(std::uint32_t address, std::uint32_t bytes) const {
+  if (follows_hardware_) return nullptr;
   for (const LdsDma& dma : in_flight_)
     if (writes(dma, address, std::uint64_t{address} + bytes)) return &dma;
   return nullptr;
@@ -42,9 +43,9 @@ std::optional<Fault> Lds::check(const Lanes& address, std::uint32_t bytes, std::
   }
   const bool aligned = all % alignment(bytes) == 0;
   const bool inside = std::uint64_t{high} + bytes <= size();
-  const bool quiet = std::none_of(in_flight_.begin(), in_flight_.end(), [&](const LdsDma& dma) {
-    return low < end_of(dma) && std::uint64_t{high} + bytes > dma.address;
-  });
+  const bool quiet = follows_hardware_ || std::none_of(in_flight_.begin(), in_flight_.end(), [&](const LdsDma& dma) {
+                       return low < end_of(dma) && std::uint64_t{high} + bytes > dma.address;
+                     });
   if (aligned && inside && quiet) return std::nullopt;
   for (int lane = 0; lane < lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
@@ -75,7 +76,8 @@ std::optional<Fault> Lds::begin(const LdsDma& dma) {
                  fmt::format("{} bytes at LDS address {:#x}, the workgroup has {} bytes", dma.bytes_per_lane,
                              dma.address + static_cast<std::uint32_t>(last) * dma.bytes_per_lane, size())};
   for (const LdsDma& other : in_flight_) {
-    if (other.wave == dma.wave || dma.address >= end_of(other) || end_of(dma) <= other.address) continue;
+    if (follows_hardware_ || other.wave == dma.wave || dma.address >= end_of(other) || end_of(dma) <= other.address)
+      continue;
     for (int lane = 0; lane < lanes; ++lane) {
       const std::uint64_t first = dma.address + std::uint64_t{dma.bytes_per_lane} * static_cast<std::uint64_t>(lane);
       if ((dma.exec >> lane & 1) && writes(other, first, first + dma.bytes_per_lane))
@@ -106,11 +108,25 @@ inline void exchange(std::uint64_t& a, std::uint64_t& b, int shift, std::uint64_
   b ^= difference;
 }
 
+constexpr std::uint64_t low_nibbles = 0x0f0f0f0f0f0f0f0f;
 constexpr std::uint64_t low_bytes = 0x00ff00ff00ff00ff;
 constexpr std::uint64_t low_halves = 0x0000ffff0000ffff;
 constexpr std::uint64_t low_words = 0x00000000ffffffff;
 
 }  // namespace
+
+// gfx950.md 4: in groups of 16 lanes, nibble j of lane t is nibble t of the nibbles that lane j addressed.
+void transpose_b4(std::array<std::uint64_t, lanes>& rows) {
+  for (std::size_t group = 0; group < lanes; group += 16) {
+    std::uint64_t* r = rows.data() + group;
+    for (std::size_t i = 0; i < 8; ++i) exchange(r[i], r[i + 8], 32, low_words);
+    for (std::size_t i = 0; i < 16; ++i)
+      if ((i & 4) == 0) exchange(r[i], r[i + 4], 16, low_halves);
+    for (std::size_t i = 0; i < 16; ++i)
+      if ((i & 2) == 0) exchange(r[i], r[i + 2], 8, low_bytes);
+    for (std::size_t i = 0; i < 16; i += 2) exchange(r[i], r[i + 1], 4, low_nibbles);
+  }
+}
 
 // gfx950.md 4: in groups of 16 lanes, byte j of lane t is byte t%8 of the bytes that lane 2j+t/8 addressed.
 // So the even lanes' rows, transposed as an 8x8 matrix, go to lanes 0-7, the odd ones' to lanes 8-15.

@@ -17,6 +17,10 @@ class Lds {
   // Starts over with this many bytes of all-ones bits and nothing in flight.
   void reset(std::size_t bytes);
 
+  // MemoryModel::hardware of emulator.h.
+  void follow_hardware(bool value) { follows_hardware_ = value; }
+  bool follows_hardware() const { return follows_hardware_; }
+
   std::byte* data() { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }
 
@@ -35,10 +39,12 @@ class Lds {
 
   std::vector<std::byte> bytes_;
   std::vector<LdsDma> in_flight_;  // in order of issue
+  bool follows_hardware_ = false;
 };
 
-// ds_read_b64_tr_b8 and _b16: `rows` holds the 8 bytes that each lane addressed, and receives what each lane
+// ds_read_b64_tr_b4, _b8 and _b16: `rows` holds the 8 bytes that each lane addressed, and receives what each lane
 // gets.
+void transpose_b4(std::array<std::uint64_t, lanes>& rows);
 void transpose_b8(std::array<std::uint64_t, lanes>& rows);
 void transpose_b16(std::array<std::uint64_t, lanes>& rows);
 

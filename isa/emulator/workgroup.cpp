@@ -90,6 +90,7 @@ void Workgroup::start_wave(WaveRun& run, std::uint32_t id) {
   run.arrivals.clear();
   run.state = State::ready;
   run.instructions = run.matrix_instructions = 0;
+  run.let_others_first = false;
   Wave& wave = run.wave;
   std::memset(wave.vector.data(), 0xff, sizeof wave.vector);
   wave.scalar.fill(~0u);
@@ -125,6 +126,7 @@ void Workgroup::start_wave(WaveRun& run, std::uint32_t id) {
 }
 
 void Workgroup::start(std::uint64_t number) {
+  lds_.follow_hardware(launch_.memory_model == MemoryModel::hardware);
   const auto& grid = launch_.grid;
   id_ = {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
          static_cast<std::uint32_t>(number / grid[0] / grid[1])};
@@ -163,6 +165,15 @@ void Workgroup::wait(const isa::Inst& inst, WaveRun& run) {
   if (inst.mods.lgkmcnt != isa::Modifiers::not_waited) run.arrivals.wait_lgkm(inst.mods.lgkmcnt, run.wave, lds_);
 }
 
+// MemoryModel::hardware: global memory is slower than what the other waves do in the meantime, so they have a turn
+// before the wave's transfers land in LDS.
+bool Workgroup::lands_later(const isa::Inst& inst, WaveRun& run) {
+  const bool lands = lds_.follows_hardware() && inst.mods.vmcnt != isa::Modifiers::not_waited &&
+                     run.arrivals.waits_for_lds_dma(inst.mods.vmcnt);
+  run.let_others_first = lands && !run.let_others_first;
+  return run.let_others_first;
+}
+
 // One turn: until the barrier, the end or the quantum.
 std::optional<Trap> Workgroup::advance(WaveRun& run) {
   Wave& wave = run.wave;
@@ -193,6 +204,11 @@ std::optional<Trap> Workgroup::advance(WaveRun& run) {
         wave.pc = step.target;
         continue;
       case StepKind::wait:
+        if (lands_later(*step.inst, run)) {
+          wave.pc = index;
+          ++left;
+          break;
+        }
         wait(*step.inst, run);
         continue;
       case StepKind::nothing:

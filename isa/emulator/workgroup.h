@@ -60,12 +60,14 @@ class Workgroup {
     Arrivals arrivals;
     State state;
     std::uint64_t instructions, matrix_instructions;
+    bool let_others_first;  // has given up a turn at the s_waitcnt it stands at
   };
 
   void start(std::uint64_t number);
   void start_wave(WaveRun& run, std::uint32_t id);
   std::optional<Trap> advance(WaveRun& run);
   void release_barrier();
+  bool lands_later(const isa::Inst& inst, WaveRun& run);
   void wait(const isa::Inst& inst, WaveRun& run);
   Trap trap(Fault fault, const Wave& wave, std::uint32_t instruction) const;
   std::string loop_around(std::uint32_t instruction) const;

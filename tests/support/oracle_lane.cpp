@@ -77,6 +77,12 @@ u64 nearest_code(double x, int mantissa_bits, int bias, u32 overflow, bool satur
   if (std::isinf(x)) return sign | overflow;
   return sign | (best == overflow && saturate ? overflow - 1 : best);
 }
+u64 e4m3_float(u64 code) {
+  const int exponent = static_cast<int>(code >> 3 & 15);
+  const double fraction = static_cast<double>(code & 7) + (exponent ? 8 : 0);
+  if ((code & 0x7f) == 0x7f) return 0xffc00000;  // isa/numeric.h says where that is from
+  return bits(std::ldexp(code & 0x80 ? -fraction : fraction, std::max(exponent, 1) - 7 - 3));
+}
 u64 fp8(double x, bool saturate) { return nearest_code(x, 3, 7, 0x7f, saturate, 0xff); }
 u64 bf8(double x, bool saturate) { return nearest_code(x, 2, 15, 0x7c, saturate, 0xfe); }
 double over_scale(float x, u64 scale) {
@@ -134,6 +140,7 @@ const std::map<std::string_view, LaneOracle>& lane_oracles() {
       {"v_cvt_f32_u32", LANE(bits(static_cast<double>(low(in.s[0]))))},
       {"v_cvt_u32_f32", LANE(clamped_integer(A, 0, 4294967295.0))},
       {"v_cvt_i32_f32", LANE(clamped_integer(A, -2147483648.0, 2147483647.0))},
+      {"v_cvt_pk_f32_fp8", LANE(e4m3_float(in.s[0]) | e4m3_float(in.s[0] >> 8) << 32)},
       {"v_floor_f32", LANE(bits(std::floor(A)))},
       {"v_ceil_f32", LANE(bits(std::ceil(A)))},
       {"v_trunc_f32", LANE(bits(std::trunc(A)))},

@@ -135,7 +135,8 @@ bool dpp_sources_are_vectors(const Inst& inst) {
 // A, B, C and the scales each get contents of their own kind, so none may overlap another.
 bool matrix_sources_are_disjoint(const Inst& inst) {
   if (inst.args[3].kind == OperandKind::literal) return false;
-  for (std::size_t i = 1; i < isa::max_args; ++i)
+  const bool updates_d = isa::accumulator_argument(inst) == 0;
+  for (std::size_t i = updates_d ? 0 : 1; i < isa::max_args; ++i)
     for (std::size_t j = i + 1; j < isa::max_args; ++j) {
       const Operand& a = inst.args[i];
       const Operand& b = inst.args[j];

@@ -15,7 +15,7 @@ bool one_in(std::uint32_t n, Rng& rng) { return below(n, rng) == 0; }
 
 bool is_memory(Kind k) { return k >= Kind::DS_READ; }
 bool is_buffer(Kind k) { return k == Kind::BUFFER_LOAD || k == Kind::BUFFER_STORE; }
-bool is_global(Kind k) { return k == Kind::GLOBAL_LOAD || k == Kind::GLOBAL_STORE; }
+bool is_global(Kind k) { return k >= Kind::GLOBAL_LOAD && k <= Kind::GLOBAL_STORE; }
 bool is_matrix(Kind k) { return k >= Kind::MFMA && k <= Kind::F8F6F4_SCALED; }
 
 Operand random_vector(OperandKind file, int count, Rng& rng) {
@@ -76,8 +76,10 @@ Operand memory_argument(const Inst& inst, const Desc& d, int index, const Arg& a
     const int addresses = inst.mods.offen + inst.mods.idxen;
     return addresses ? random_vector(OperandKind::vgpr, addresses, rng) : Operand{};
   }
-  if (is_global(d.kind) && index == 2) return one_in(2, rng) ? Operand{} : random_scalar(2, rng);
-  const bool data = index == (d.kind == Kind::GLOBAL_STORE || d.kind == Kind::DS_WRITE ? 1 : 0);
+  if (is_global(d.kind) && index == global_base_argument(d.kind))
+    return one_in(2, rng) ? Operand{} : random_scalar(2, rng);
+  const bool data =
+      is_global(d.kind) ? index != global_address_argument(d.kind) : index == (d.kind == Kind::DS_WRITE ? 1 : 0);
   if (data) return vector_or_accumulator(a.dwords, rng);
   // A global address is 64 bits alone and 32 beside a scalar base, which a random guess gets right often
   // enough.
@@ -85,7 +87,8 @@ Operand memory_argument(const Inst& inst, const Desc& d, int index, const Arg& a
 }
 
 Operand matrix_argument(const Inst& inst, int index, const Arg& a, Rng& rng) {
-  if (index >= 4) return random_vector(OperandKind::vgpr, 1, rng);
+  const bool sparse = desc(inst.op).kind == Kind::SMFMAC;
+  if (index >= 4 || (sparse && index == 3)) return random_vector(OperandKind::vgpr, 1, rng);
   if (a.type == Type::f8f6f4) {
     // LLVM's disassembler reads 8 registers before it looks at the format, so that it fails on narrower
     // sources at the very end of the file, which the assembler takes.
@@ -170,9 +173,9 @@ void choose_modifiers(Inst& inst, const Desc& d, Rng& rng) {
     return;
   }
   if (is_matrix(d.kind)) {
-    const bool plain = d.kind == Kind::MFMA;
+    const bool plain = d.kind == Kind::MFMA || d.kind == Kind::SMFMAC;
     mods.cbsz = byte_below(plain ? 8 : 5, rng);
-    mods.blgp = byte_below(plain ? 8 : 5, rng);
+    if (d.kind != Kind::SMFMAC) mods.blgp = byte_below(plain ? 8 : 5, rng);
     if (plain) mods.abid = byte_below(16, rng);
     if (d.kind == Kind::F8F6F4_SCALED) choose_packed(inst, d, rng);
     return;
