@@ -132,6 +132,21 @@ void check(const AttentionInputs& inputs) {
   check_descales("v_descale", inputs.v_descale, scales);
 }
 
+void check(const RealInputs& inputs) {
+  check(inputs.shape);
+  check_scale(inputs.softmax_scale);
+  const auto check_values = [](const char* name, const std::vector<float>& values, const Extents& extents) {
+    if (static_cast<std::int64_t>(values.size()) != element_count(extents))
+      throw Error("{} has {} values, its shape {} needs {}", name, values.size(), shape_text(extents),
+                  element_count(extents));
+    if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
+      throw Error("{} holds an infinity or NaN", name);
+  };
+  check_values("q", inputs.q, q_extents(inputs.shape));
+  check_values("k", inputs.k, k_extents(inputs.shape));
+  check_values("v", inputs.v, v_extents(inputs.shape));
+}
+
 const char* to_string(InputKind kind) {
   switch (kind) {
     case InputKind::gaussian:

@@ -48,6 +48,17 @@ struct AttentionInputs {
 // Throws Error unless sizes are the shape's, scale and descales are positive and finite, and no code is NaN.
 void check(const AttentionInputs& inputs);
 
+// The same problem as values, for formats other than FP8 with descales: floats hold bf16, int8 and block-scaled
+// elements exactly. The logit is softmax_scale * (q . k).
+struct RealInputs {
+  AttentionShape shape;
+  std::vector<float> q, k, v;  // as in AttentionInputs
+  float softmax_scale = 1;
+};
+
+// Throws Error unless sizes are the shape's, the scale is positive and finite, and all values are finite.
+void check(const RealInputs& inputs);
+
 // What make_inputs fills q and k with.
 //   gaussian  q, k and v independent and normal; the logits have the deviation `sigma`.
 //   sink      the same, and the hot key's logit lies 4 octaves (4 ln 2), but for quantisation, above the

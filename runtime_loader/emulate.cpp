@@ -100,13 +100,19 @@ void check_row_strides(const Kernel& kernel, const AttentionKernargs& args) {
 
 emulator::Launch launch(const Kernel& kernel, std::uint32_t queries, int heads, int batch,
                         std::uint64_t kernarg_address) {
-  const generator::KernelDescriptor& d = kernel.descriptor;
   const auto per_workgroup = kernel.manifest.queries_per_workgroup;
-  emulator::Launch launch;
+  emulator::Launch launch = initial_state(kernel.descriptor);
   launch.grid = {(queries + per_workgroup - 1) / per_workgroup, static_cast<std::uint32_t>(heads),
                  static_cast<std::uint32_t>(batch)};
   launch.workgroup_size = {kernel.manifest.workgroup_size, 1, 1};
   launch.kernarg_address = kernarg_address;
+  return launch;
+}
+
+}  // namespace
+
+emulator::Launch initial_state(const generator::KernelDescriptor& d) {
+  emulator::Launch launch;
   launch.pass_dispatch_ptr = d.enable_sgpr_dispatch_ptr();
   launch.pass_queue_ptr = d.enable_sgpr_queue_ptr();
   launch.pass_kernarg_ptr = d.enable_sgpr_kernarg_segment_ptr();
@@ -118,8 +124,6 @@ emulator::Launch launch(const Kernel& kernel, std::uint32_t queries, int heads, 
   launch.lds_bytes = d.group_segment_bytes;
   return launch;
 }
-
-}  // namespace
 
 std::string_view to_string(Layout layout) {
   return layout == Layout::bshd ? "bshd" : layout == Layout::bhsd ? "bhsd" : "fused_qkv";

@@ -46,6 +46,9 @@ EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs,
 emulator::Result launch_on_emulator(const Kernel& kernel, const generator::AttentionKernargs& arguments, int heads,
                                     int batch, emulator::GlobalMemory memory, const emulator::Options& options = {});
 
+// The part of a launch that the kernel descriptor fixes: registers, MODE and LDS at the start.
+emulator::Launch initial_state(const generator::KernelDescriptor& descriptor);
+
 // Floating-point operations of the attention itself: 2 * (head_dim + v_head_dim) for every query and key it sees.
 double attention_flops(const AttentionShape& shape);
 

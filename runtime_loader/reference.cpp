@@ -94,17 +94,46 @@ struct Workspace {
   std::vector<double> q, weights, o;
 };
 
+// How the two kinds of input become doubles: e4m3 codes by a table, with descales per (batch, kv head), or floats.
+class Codes {
+ public:
+  explicit Codes(const AttentionInputs& inputs) : inputs_(inputs) {
+    for (int code = 0; code < 256; ++code) values_[size(code)] = isa::e4m3_to_float(static_cast<std::uint8_t>(code));
+  }
+  double value(std::uint8_t code) const { return values_[code]; }
+  double logit_scale(std::size_t head) const {
+    return static_cast<double>(inputs_.softmax_scale) * inputs_.q_descale[head] * inputs_.k_descale[head];
+  }
+  double v_scale(std::size_t head) const { return inputs_.v_descale[head]; }
+
+ private:
+  const AttentionInputs& inputs_;
+  std::array<double, 256> values_;
+};
+
+class Reals {
+ public:
+  explicit Reals(const RealInputs& inputs) : inputs_(inputs) {}
+  double value(float x) const { return x; }
+  double logit_scale(std::size_t) const { return inputs_.softmax_scale; }
+  double v_scale(std::size_t) const { return 1; }
+
+ private:
+  const RealInputs& inputs_;
+};
+
+template <class Inputs, class Values>
 class ReferenceAttention {
  public:
-  ReferenceAttention(const AttentionInputs& inputs, const ReferenceOptions& options)
+  ReferenceAttention(const Inputs& inputs, const ReferenceOptions& options)
       : inputs_(inputs),
         shape_(inputs.shape),
+        values_(inputs),
         options_(options),
         row_count_(selected_rows(options.rows, shape_.seqlen_q)),
         weights_stride_(size(panels(shape_.seqlen_k)) * panel_width),
         o_stride_(size(panels(shape_.v_head_dim)) * panel_width),
         workspaces_(size(std::max(options.threads, 1))) {
-    for (int code = 0; code < 256; ++code) values_[size(code)] = isa::e4m3_to_float(static_cast<std::uint8_t>(code));
     const std::int64_t rows = std::int64_t{shape_.batch} * row_count_ * shape_.heads;
     result_ = {shape_, options.rows, std::vector<double>(size(rows * shape_.v_head_dim)),
                std::vector<double>(size(rows))};
@@ -123,9 +152,10 @@ class ReferenceAttention {
       return (std::int64_t{batch} * shape_.seqlen_k + key) * shape_.kv_heads + kv_head;
     };
     keys_.pack(shape_.head_dim, shape_.seqlen_k,
-               [&](int d, int key) { return values_[inputs_.k[size(key_row(key) * shape_.head_dim + d)]]; });
-    values_matrix_.pack(shape_.seqlen_k, shape_.v_head_dim,
-                        [&](int key, int d) { return values_[inputs_.v[size(key_row(key) * shape_.v_head_dim + d)]]; });
+               [&](int d, int key) { return values_.value(inputs_.k[size(key_row(key) * shape_.head_dim + d)]); });
+    values_matrix_.pack(shape_.seqlen_k, shape_.v_head_dim, [&](int key, int d) {
+      return values_.value(inputs_.v[size(key_row(key) * shape_.v_head_dim + d)]);
+    });
     const int group = shape_.heads / shape_.kv_heads;
     const std::int64_t blocks = (std::int64_t{row_count_} + block_rows - 1) / block_rows;
     // The last blocks of a causal problem are the longest, so they come first.
@@ -140,9 +170,8 @@ class ReferenceAttention {
 
   void run_block(int batch, int head, int kv_head, int first, int count, Workspace& work) {
     const std::size_t scales = size(std::int64_t{batch} * shape_.kv_heads + kv_head);
-    const double logit_scale =
-        static_cast<double>(inputs_.softmax_scale) * inputs_.q_descale[scales] * inputs_.k_descale[scales];
-    const double v_descale = inputs_.v_descale[scales];
+    const double logit_scale = values_.logit_scale(scales);
+    const double v_descale = values_.v_scale(scales);
     const int columns = visible_keys(shape_, query_of(first + count - 1));
 
     load_queries(batch, head, first, count, work);
@@ -165,7 +194,7 @@ class ReferenceAttention {
     for (int r = 0; r < count; ++r) {
       const std::int64_t row = (std::int64_t{batch} * shape_.seqlen_q + query_of(first + r)) * shape_.heads + head;
       for (int d = 0; d < shape_.head_dim; ++d) {
-        work.q[size(r) * size(shape_.head_dim) + size(d)] = values_[inputs_.q[size(row * shape_.head_dim + d)]];
+        work.q[size(r) * size(shape_.head_dim) + size(d)] = values_.value(inputs_.q[size(row * shape_.head_dim + d)]);
       }
     }
   }
@@ -183,14 +212,14 @@ class ReferenceAttention {
     }
   }
 
-  const AttentionInputs& inputs_;
+  const Inputs& inputs_;
   const AttentionShape& shape_;
+  const Values values_;
   const ReferenceOptions& options_;
   int row_count_;
   std::size_t weights_stride_, o_stride_;
-  std::array<double, 256> values_;  // of the e4m3 codes
-  PackedMatrix keys_;               // head_dim x seqlen_k
-  PackedMatrix values_matrix_;      // seqlen_k x v_head_dim
+  PackedMatrix keys_;           // head_dim x seqlen_k
+  PackedMatrix values_matrix_;  // seqlen_k x v_head_dim
   std::vector<Workspace> workspaces_;
   AttentionResult result_;
 };
@@ -208,7 +237,12 @@ int selected_rows(const RowSelection& rows, int seqlen_q) {
 
 AttentionResult reference_attention(const AttentionInputs& inputs, const ReferenceOptions& options) {
   check(inputs);
-  return ReferenceAttention(inputs, options).run();
+  return ReferenceAttention<AttentionInputs, Codes>(inputs, options).run();
+}
+
+AttentionResult reference_attention(const RealInputs& inputs, const ReferenceOptions& options) {
+  check(inputs);
+  return ReferenceAttention<RealInputs, Reals>(inputs, options).run();
 }
 
 }  // namespace zyfa::runtime

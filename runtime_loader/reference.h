@@ -41,5 +41,6 @@ struct ReferenceOptions {
 // Throws Error if check(inputs) does. Holds one kv head's K and V as doubles (16 bytes per key and dimension)
 // and, per thread, the logits of 16 rows.
 AttentionResult reference_attention(const AttentionInputs& inputs, const ReferenceOptions& options = {});
+AttentionResult reference_attention(const RealInputs& inputs, const ReferenceOptions& options = {});
 
 }  // namespace zyfa::runtime

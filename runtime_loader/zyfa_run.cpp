@@ -1,6 +1,7 @@
 // zyfa-run: runs a generated kernel on real input and compares what it wrote with attention in double precision.
 
 #include "isa/error.h"
+#include "runtime_loader/aiter_command.h"
 #include "runtime_loader/emulate.h"
 #include "runtime_loader/progress.h"
 #include "runtime_loader/tensor_file.h"
@@ -29,6 +30,9 @@ The exit code is 0 only if the kernel ran to its end and passed.
 
 struct Arguments {
   std::string kernel, manifest;
+  std::string abi, seqlens, seqlens_k;  // of AITER's objects
+  AiterOverrides overrides;
+  bool no_check = false;
   AttentionShape shape{.batch = 1, .heads = 1, .kv_heads = 0, .seqlen_q = 512, .seqlen_k = -1};
   std::string input = "gaussian", layout = "bshd", q, k, v, output;
   double sigma = 1;
@@ -172,9 +176,48 @@ void check_writable(const std::string& file) {
     throw Error("cannot write {}: {} is not a directory", file, directory.string());
 }
 
+std::vector<AiterSequence> sequences_of(const Arguments& args) {
+  const AttentionShape& s = args.shape;
+  const int seqlen_k = s.seqlen_k < 0 ? s.seqlen_q : s.seqlen_k;
+  if (args.seqlens.empty())
+    return std::vector<AiterSequence>(static_cast<std::size_t>(s.batch), {s.seqlen_q, seqlen_k});
+  const std::vector<int> q = parse_lengths("--seqlens", args.seqlens);
+  const std::vector<int> k = args.seqlens_k.empty() ? q : parse_lengths("--seqlens-k", args.seqlens_k);
+  if (q.size() != k.size()) throw Error("--seqlens has {} lengths, --seqlens-k {}", q.size(), k.size());
+  std::vector<AiterSequence> sequences;
+  for (std::size_t i = 0; i < q.size(); ++i) sequences.push_back({q[i], k[i]});
+  return sequences;
+}
+
+int run_foreign(const Arguments& args) {
+  if (args.input != "gaussian" && args.input != "ones")
+    throw Error("--abi takes --input gaussian or ones, not {}", args.input);
+  if (!args.q.empty() || !args.k.empty() || !args.v.empty() || !args.output.empty())
+    throw Error("--abi takes random input only, and saves no output");
+  AiterProblem problem{.sequences = sequences_of(args),
+                       .heads = args.shape.heads,
+                       .kv_heads = args.shape.kv_heads == 0 ? args.shape.heads : args.shape.kv_heads,
+                       .sigma = args.sigma,
+                       .seed = args.seed,
+                       .softmax_scale = args.softmax_scale,
+                       .v_ones = args.v_ones || args.input == "ones"};
+  return run_aiter_command({.kernel = args.kernel,
+                            .abi = args.abi,
+                            .overrides = args.overrides,
+                            .problem = std::move(problem),
+                            .tolerances = args.tolerances,
+                            .default_tolerance = args.tolerances.relative == Tolerances{}.relative,
+                            .check = !args.no_check,
+                            .json = args.json,
+                            .threads = args.threads,
+                            .check_stride = args.check_stride,
+                            .max_instructions = args.max_instructions});
+}
+
 int run(Arguments args) {
   if (!args.output.empty()) check_writable(args.output);
   if (args.threads == 0) args.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (!args.abi.empty()) return run_foreign(args);
   const Kernel kernel = load_kernel(args.kernel, args.manifest);
   const AttentionInputs inputs = inputs_of(args, kernel);
   const EmulatedRun emulated = emulate(args, kernel, inputs);
@@ -199,6 +242,16 @@ int main(int argc, char** argv) {
   });
   app.add_option("kernel", args.kernel, "code object (.co)")->required();
   app.add_option("--manifest", args.manifest, "its manifest (default: the .json beside it)");
+  app.add_option("--abi", args.abi,
+                 "calling convention of an object of AITER's, which has no manifest: aiter-v3, "
+                 "aiter-v3-group or aiter-v4");
+  app.add_option("--head-dim", args.overrides.head_dim,
+                 "with --abi, of queries and keys (default: what the symbol says)");
+  app.add_option("--v-head-dim", args.overrides.v_head_dim, "with --abi, of values");
+  app.add_option("--causal", args.overrides.causal, "with --abi, true or false");
+  app.add_option("--seqlens", args.seqlens, "with --abi aiter-v3-group, queries of each sequence: 100,200");
+  app.add_option("--seqlens-k", args.seqlens_k, "keys of each, likewise (default: as --seqlens)");
+  app.add_flag("--no-check", args.no_check, "with --abi, run to the end and compare nothing");
   app.add_option("--batch", args.shape.batch, "batch entries")->capture_default_str();
   app.add_option("--heads", args.shape.heads, "query heads")->capture_default_str();
   app.add_option("--kv-heads", args.shape.kv_heads, "key/value heads, a divisor of --heads (default: as --heads)");

@@ -1,0 +1,28 @@
+// zyfa-run --abi aiter-...: runs an object of AITER's and reports like zyfa-run does for ours.
+#pragma once
+
+#include "runtime_loader/aiter_inputs.h"
+#include "runtime_loader/compare.h"
+
+#include <string>
+
+namespace zyfa::runtime {
+
+struct AiterCommand {
+  std::string kernel, abi;
+  AiterOverrides overrides;
+  AiterProblem problem;
+  Tolerances tolerances;
+  bool default_tolerance = true;  // the format's instead of tolerances.relative
+  bool check = true, json = false;
+  int threads = 1, check_stride = 1;
+  std::uint64_t max_instructions = 0;
+};
+
+// The exit code: 0 if the kernel ran to its end and passed, or was not checked. Throws Error for a trap.
+int run_aiter_command(const AiterCommand& command);
+
+// "100,200,7" as numbers; throws Error naming `option`.
+std::vector<int> parse_lengths(const std::string& option, const std::string& text);
+
+}  // namespace zyfa::runtime

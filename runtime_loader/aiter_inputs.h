@@ -1,0 +1,48 @@
+// Random problems in the formats that AITER's objects take: the bytes for the kernel, and the same values as floats for
+// the reference.
+#pragma once
+
+#include "runtime_loader/aiter_abi.h"
+#include "runtime_loader/attention_problem.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace zyfa::runtime {
+
+struct AiterSequence {
+  int seqlen_q = 0, seqlen_k = 0;
+};
+
+struct AiterProblem {
+  std::vector<AiterSequence> sequences;  // the batch entries; of one length except for aiter-v3-group
+  int heads = 1, kv_heads = 1;
+  double sigma = 1;  // of the logits
+  std::uint64_t seed = 1;
+  std::optional<float> softmax_scale;  // 1 / sqrt(head_dim) if not given
+  bool v_ones = false;
+};
+
+// Strides in bytes.
+struct AiterOperand {
+  std::vector<std::byte> bytes;
+  std::vector<std::byte> scales;  // empty for AiterScale::none
+  std::int64_t row_stride = 0, head_stride = 0, batch_stride = 0;
+  std::int64_t scale_head_stride = 0, scale_batch_stride = 0;
+};
+
+struct AiterInputs {
+  AiterOperand q, k, v;
+  float softmax_scale = 1;        // the kernel's argument; formats with block scales carry the real one in q
+  std::vector<RealInputs> reals;  // one for each sequence, with batch 1; empty unless the format is plain
+};
+
+// Throws Error for what the kernel does not do: sequences of several lengths, causal or grouped heads with v4, a number
+// of query heads per key/value head that is no power of two up to 16.
+AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& problem);
+
+// The shape of one sequence.
+AttentionShape shape_of(const AiterKernel& kernel, const AiterProblem& problem, std::size_t sequence);
+
+}  // namespace zyfa::runtime
