@@ -83,8 +83,8 @@ struct AiterKernel {
 
 // What the symbol says, unless it is given.
 struct AiterOverrides {
-  std::optional<int> head_dim, v_head_dim;
-  std::optional<bool> causal;
+  std::optional<int> head_dim = std::nullopt, v_head_dim = std::nullopt;
+  std::optional<bool> causal = std::nullopt;
 };
 
 // Throws Error for a file that is none of AITER's forward attention objects, or is for another of the conventions.

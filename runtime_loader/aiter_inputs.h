@@ -20,7 +20,7 @@ struct AiterProblem {
   int heads = 1, kv_heads = 1;
   double sigma = 1;  // of the logits
   std::uint64_t seed = 1;
-  std::optional<float> softmax_scale;  // 1 / sqrt(head_dim) if not given
+  std::optional<float> softmax_scale = std::nullopt;  // 1 / sqrt(head_dim) if not given
   bool v_ones = false;
 };
 

@@ -81,7 +81,7 @@ std::uint64_t place(emulator::GlobalMemory& memory, const char* name, const std:
 }  // namespace
 
 AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const AiterInputs& inputs,
-                   const emulator::Options& options) {
+                   const emulator::Options& options, emulator::MemoryModel memory_model) {
   const std::vector<std::int32_t> q_lengths = cumulative(problem, &AiterSequence::seqlen_q);
   const std::vector<std::int32_t> k_lengths = cumulative(problem, &AiterSequence::seqlen_k);
   const auto rows = static_cast<std::size_t>(q_lengths.back()) * static_cast<std::size_t>(problem.heads);
@@ -115,7 +115,7 @@ AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const
 
   emulator::Launch launch = initial_state(kernel.descriptor);
   launch.grid = aiter_grid(kernel, longest(problem), problem.heads, static_cast<int>(problem.sequences.size()));
-  launch.memory_model = emulator::MemoryModel::hardware;
+  launch.memory_model = memory_model;
   // The mxfp8 object writes 128 bytes behind the LDS that it declares, which are still in the machine's granule.
   launch.lds_bytes = (launch.lds_bytes + lds_granule - 1) / lds_granule * lds_granule;
   launch.workgroup_size = {kernel.workgroup_size, 1, 1};

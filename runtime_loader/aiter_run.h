@@ -17,9 +17,11 @@ struct AiterRun {
   double seconds = 0;  // of the emulation alone
 };
 
-// O and LSE start out as NaN. What goes wrong in the kernel is in result.trap.
+// O and LSE start out as NaN. What goes wrong in the kernel is in result.trap. The v3 objects and some of v4 need
+// MemoryModel::hardware (docs/aiter.md).
 AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const AiterInputs& inputs,
-                   const emulator::Options& options = {});
+                   const emulator::Options& options = {},
+                   emulator::MemoryModel memory_model = emulator::MemoryModel::hardware);
 
 // Each sequence against the reference; the worst of every number, passed if all did. Throws Error if the format's
 // inputs have no reference.

@@ -38,6 +38,14 @@ const Side xdl4 = side(v_mfma_f32_16x16x32_bf16, natural, {v(0, 4), v(16, 4), v(
   "early-clobber $v[0:3] = V_MFMA_F32_16X16X32_BF16_vgprcd_e64 $v[16:19], $v[20:23], $v[32:35], 0, 0, 0, implicit $mode, implicit $exec");
 const Side xdl8_agpr = side(v_mfma_f32_32x32x16_bf16, natural, {a(0, 16), v(16, 4), v(20, 4), a(32, 16)},
   "early-clobber $a[0:15] = V_MFMA_F32_32X32X16_BF16_e64 $v[16:19], $v[20:23], $a[32:47], 0, 0, 0, implicit $mode, implicit $exec");
+const Side sparse4 = side(v_smfmac_f32_16x16x128_fp8_fp8, natural, {v(0, 4), v(16, 4), v(24, 8), v(60)},
+  "$v[0:3] = V_SMFMAC_F32_16X16X128_FP8_FP8_e64 $v[16:19], $v[24:31], $vgpr60, 0, 0, $v[0:3], implicit $mode, implicit $exec");
+const Side sparse_reads_index = side(v_smfmac_f32_16x16x128_fp8_fp8, natural, {v(64, 4), v(16, 4), v(24, 8), v(0)},
+  "$v[64:67] = V_SMFMAC_F32_16X16X128_FP8_FP8_e64 $v[16:19], $v[24:31], $vgpr0, 0, 0, $v[64:67], implicit $mode, implicit $exec");
+const Side sparse_reads_part_c = side(v_smfmac_f32_16x16x128_fp8_fp8, natural, {v(2, 4), v(16, 4), v(24, 8), v(60)},
+  "$v[2:5] = V_SMFMAC_F32_16X16X128_FP8_FP8_e64 $v[16:19], $v[24:31], $vgpr60, 0, 0, $v[2:5], implicit $mode, implicit $exec");
+const Side integer8 = side(v_mfma_i32_32x32x32_i8, natural, {v(0, 16), v(16, 4), v(20, 4), v(32, 16)},
+  "early-clobber $v[0:15] = V_MFMA_I32_32X32X32_I8_vgprcd_e64 $v[16:19], $v[20:23], $v[32:47], 0, 0, 0, implicit $mode, implicit $exec");
 const Side sgemm16 = side(v_mfma_f32_32x32x2_f32, natural, {v(0, 16), v(16), v(20), v(32, 16)},
   "early-clobber $v[0:15] = V_MFMA_F32_32X32X2F32_vgprcd_e64 $vgpr16, $vgpr20, $v[32:47], 0, 0, 0, implicit $mode, implicit $exec");
 
@@ -155,6 +163,12 @@ std::vector<HazardPair> hazard_pairs() {
     {"XDL result as matrix source A, B or scale", 20, xdl16, reads_a},
     {"XDL result as matrix source A, B or scale", 12, xdl8, reads_scale},
     {"XDL result as matrix source A, B or scale", 8, xdl4, reads_a},
+    {"XDL result read by VALU or memory", 8, sparse4, add_reads},
+    {"XDL result read by VALU or memory", 12, integer8, add_reads},
+    {"XDL result as matrix source A, B or scale", 20, xdl16, sparse_reads_index},
+    {"XDL result as matrix source A, B or scale", 8, sparse4, sparse_reads_index},
+    {"XDL result in part of an XDL's C", 6, sparse4, sparse_reads_part_c},
+    {"VALU result read by a matrix instruction", 2, mov_v0, sparse_reads_index},
     {"XDL result in part of an XDL's C", 18, xdl16, reads_part_c},
     {"XDL result in part of an XDL's C", 10, xdl8, reads_part_c},
     {"XDL result in part of an XDL's C", 6, xdl4, reads_part_c},

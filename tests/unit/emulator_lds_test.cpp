@@ -97,6 +97,25 @@ TEST_CASE("LDS starts out as all ones", "[quick]") {
   CHECK(std::all_of(machine.out.begin(), machine.out.begin() + 1024, [](std::uint32_t d) { return d == ~0u; }));
 }
 
+TEST_CASE("the transposing read of nibbles: nibble j of lane t is nibble t of lane j", "[quick]") {
+  Machine machine;
+  Code code;
+  fill_lds(code);
+  code.e32(Op::v_xor_b32, {vgpr(2), number(5), vgpr(0)});
+  code.v_shift(2, 3, 2);
+  code.add(Op::ds_read_b64_tr_b4, {vgpr(4, 2), vgpr(2)}, with_offset(256));
+  code.wait(-1, 0);
+  dump(code, 4, 2);
+  REQUIRE_FALSE(machine.run(code).trap);
+  for (int lane = 0; lane < 64; ++lane)
+    for (int j = 0; j < 16; ++j) {
+      const int t = lane % 16, source = lane - t + j;
+      const auto at = static_cast<std::size_t>(256 + 8 * (source ^ 5) + t / 2);
+      CAPTURE(lane, j);
+      REQUIRE((machine.dumped(j / 8, lane) >> (j % 8 * 4) & 15) == (pattern(at) >> (t % 2 * 4) & 15u));
+    }
+}
+
 // gfx950.md 4: in groups of 16 lanes, tr_b8: lane t byte j = byte t%8 of lane 2j + t/8's eight bytes; tr_b16:
 // lane t halfword j = halfword t%4 of lane 4j + t/4's.
 TEST_CASE("transposing reads follow the pinned pattern", "[quick]") {
@@ -201,6 +220,36 @@ TEST_CASE("LDS-DMA: offset on both sides, exec holes, zeros out of range", "[qui
     }
     CHECK(right);
   }
+}
+
+TEST_CASE("LDS-DMA by a global load: offset on both sides, with and without a scalar base", "[quick]") {
+  for (const Op op : {Op::global_load_lds_dword, Op::global_load_lds_dwordx3, Op::global_load_lds_dwordx4})
+    for (const bool scalar_base : {false, true}) {
+      const std::size_t bytes = zyfa::isa::desc(op).memory_bytes;
+      CAPTURE(zyfa::isa::desc(op).name, scalar_base);
+      Machine machine;
+      Code code;
+      code.v_shift(2, 4, 0);
+      code.m0(512);
+      if (scalar_base) {
+        code.s_mov64(8, Machine::in_address);
+        code.add(op, {vgpr(2), sgpr(8, 2)}, with_offset(32));
+      } else {
+        code.e32(Op::v_add_u32, {vgpr(2), literal(Machine::in_address), vgpr(2)});
+        code.v_mov(3, 0);
+        code.add(op, {vgpr(2, 2), Operand{}}, with_offset(32));
+      }
+      code.wait(0, -1);
+      dump_lds(code);
+      REQUIRE_FALSE(machine.run(code).trap);
+      bool right = true;
+      for (std::size_t i = 0; i < 4096; ++i) {
+        const std::size_t at = i - 512 - 32, lane = at / bytes;
+        const bool written = i >= 512 + 32 && lane < 64;
+        right &= lds_byte(machine, i) == (written ? pattern(32 + lane * 16 + at % bytes) : 0xff);
+      }
+      CHECK(right);
+    }
 }
 
 TEST_CASE("LDS-DMA is checked like any access", "[quick]") {
