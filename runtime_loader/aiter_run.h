@@ -17,7 +17,7 @@ struct AiterRun {
   double seconds = 0;  // of the emulation alone
 };
 
-// O and LSE start out as NaN. What goes wrong in the kernel is in result.trap. The v3 objects and some of v4 need
+// O and LSE start out as NaN. What goes wrong in the kernel is in result.trap. All objects but two need
 // MemoryModel::hardware (docs/aiter.md).
 AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const AiterInputs& inputs,
                    const emulator::Options& options = {},
