@@ -159,12 +159,6 @@ void Workgroup::release_barrier() {
     if (run.state == State::at_barrier) run.state = State::ready;
 }
 
-void Workgroup::wait(const isa::Inst& inst, WaveRun& run) {
-  // expcnt needs nothing: stores take their data at issue.
-  if (inst.mods.vmcnt != isa::Modifiers::not_waited) run.arrivals.wait_vector_memory(inst.mods.vmcnt, run.wave, lds_);
-  if (inst.mods.lgkmcnt != isa::Modifiers::not_waited) run.arrivals.wait_lgkm(inst.mods.lgkmcnt, run.wave, lds_);
-}
-
 // MemoryModel::hardware: global memory is slower than what the other waves do in the meantime, so they have a turn
 // before the wave's transfers land in LDS.
 bool Workgroup::lands_later(const isa::Inst& inst, WaveRun& run) {
@@ -172,6 +166,12 @@ bool Workgroup::lands_later(const isa::Inst& inst, WaveRun& run) {
                      run.arrivals.waits_for_lds_dma(inst.mods.vmcnt);
   run.let_others_first = lands && !run.let_others_first;
   return run.let_others_first;
+}
+
+void Workgroup::wait(const isa::Inst& inst, WaveRun& run) {
+  // expcnt needs nothing: stores take their data at issue.
+  if (inst.mods.vmcnt != isa::Modifiers::not_waited) run.arrivals.wait_vector_memory(inst.mods.vmcnt, run.wave, lds_);
+  if (inst.mods.lgkmcnt != isa::Modifiers::not_waited) run.arrivals.wait_lgkm(inst.mods.lgkmcnt, run.wave, lds_);
 }
 
 // One turn: until the barrier, the end or the quantum.
