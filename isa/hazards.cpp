@@ -48,8 +48,6 @@ bool meets(Meet meet, const Inst& producer, const Access& a, const Inst& consume
   return false;
 }
 
-int wait_states(const Inst& inst) { return inst.op == Op::s_nop ? static_cast<int>(inst.args[0].value & 15) + 1 : 1; }
-
 // A rule whose consumer's side fits the instruction looked at.
 struct Candidate {
   const Rule& rule;
@@ -230,6 +228,30 @@ int missing_wait_states(const Program& program, const Flow& flow, const std::vec
 
 int missing_wait_states(const Program& program, std::uint32_t consumer, const Machine& machine) {
   return missing_wait_states(program, Flow(program), {}, consumer, machine);
+}
+
+int wait_states(const Inst& inst) { return inst.op == Op::s_nop ? static_cast<int>(inst.args[0].value & 15) + 1 : 1; }
+
+int wait_state_reach(const Inst& consumer, const Machine& machine) {
+  int reach = 0;
+  for (const Rule& rule : wait_state_rules())
+    if (rule.consumer(consumer)) reach = std::max(reach, limit_of(rule, machine));
+  return reach;
+}
+
+PairRequirement required_wait_states(const Inst& producer, const Inst& consumer, const Machine& machine) {
+  PairRequirement most;
+  const std::vector<Access> touched = accesses(producer), used = accesses(consumer);
+  for (const Rule& rule : wait_state_rules()) {
+    if (!rule.producer(producer) || !rule.consumer(consumer)) continue;
+    const int required = required_by(rule, producer, machine);
+    if (required <= most.wait_states) continue;
+    Candidate candidate{rule, required, {}};
+    for (const Access& a : used)
+      if (rule.consumed(consumer, a)) candidate.consumed.push_back(a);
+    if (violates(candidate, producer, touched, consumer)) most = {rule.name, required};
+  }
+  return most;
 }
 
 }  // namespace zyfa::isa

@@ -35,4 +35,14 @@ int missing_wait_states(const Program& program, std::uint32_t consumer, const Ma
 int missing_wait_states(const Program& program, const Flow& flow, const std::vector<int>& idle_before,
                         std::uint32_t consumer, const Machine& machine);
 
+// For whoever walks executed instructions instead of paths. How many wait states an instruction itself is; the most
+// that any rule asks for before it; and the rule that asks for most between two instructions, 0 if none does.
+struct PairRequirement {
+  std::string_view rule;
+  int wait_states = 0;
+};
+int wait_states(const Inst& inst);
+int wait_state_reach(const Inst& consumer, const Machine& machine);
+PairRequirement required_wait_states(const Inst& producer, const Inst& consumer, const Machine& machine);
+
 }  // namespace zyfa::isa

@@ -34,7 +34,8 @@ struct Arguments {
   double sigma = 1;
   std::uint64_t seed = 1;
   std::optional<float> softmax_scale;
-  bool distinct_descales = false, v_ones = false, json = false;
+  bool distinct_descales = false, v_ones = false, json = false, strict = false;
+  std::optional<std::uint64_t> shuffle_seed;
   int threads = 0, check_stride = 1;
   std::uint64_t max_instructions = emulator::Options{}.max_instructions;
   Tolerances tolerances;
@@ -70,6 +71,8 @@ EmulatedRun emulate(const Arguments& args, const Kernel& kernel, const Attention
   EmulationOptions options{.layout = parse_layout(args.layout), .emulator = {}};
   options.emulator.threads = args.threads;
   options.emulator.max_instructions = args.max_instructions;
+  options.emulator.strict = args.strict;
+  options.emulator.shuffle_seed = args.shuffle_seed;
   options.emulator.progress = [&bar](std::uint64_t done, std::uint64_t) {
     bar.done() = static_cast<std::int64_t>(done);
   };
@@ -106,6 +109,20 @@ nlohmann::ordered_json number(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(fmt::format("{}", value));
 }
 
+nlohmann::ordered_json party_json(const emulator::Party& party) {
+  return {{"instruction", party.instruction}, {"wave", party.wave}, {"source", to_string(party.where)}};
+}
+
+nlohmann::ordered_json findings_json(const emulator::Result& result) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const emulator::Finding& f : result.findings) {
+    nlohmann::ordered_json& json = list.emplace_back(nlohmann::ordered_json{
+        {"rule", name(f.rule)}, {"message", f.message}, {"workgroup", f.workgroup}, {"at", party_json(f.at)}});
+    if (f.other) json["other"] = party_json(*f.other);
+  }
+  return list;
+}
+
 nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs,
                                    const EmulatedRun& run, const Comparison& c) {
   const AttentionShape& s = inputs.shape;
@@ -128,7 +145,8 @@ nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, 
   json["relative_error"] = number(c.relative_error);
   json["max_abs_error"] = number(c.max_abs_error);
   json["lse_max_error"] = number(c.lse_max_error);
-  json["passed"] = c.passed;
+  json["passed"] = c.passed && run.result.findings.empty();
+  if (args.strict) json["findings"] = findings_json(run.result);
   json["seconds"] = run.seconds;
   json["emulated_gflops"] = run.seconds > 0 ? attention_flops(s) / run.seconds * 1e-9 : 0;
   json["flop_convention"] = "2 * (head_dim + v_head_dim) per query and visible key";
@@ -139,6 +157,11 @@ nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, 
 void print_range(const char* name, const std::vector<float>& descales) {
   const auto [low, high] = std::minmax_element(descales.begin(), descales.end());
   if (low != descales.end()) fmt::print("  {} descale  {:.6g} .. {:.6g}\n", name, *low, *high);
+}
+
+void print_findings(const emulator::Result& result) {
+  for (const emulator::Finding& f : result.findings) fmt::print("finding    {}\n", f.message);
+  if (result.findings_left_out > 0) fmt::print("findings   {} more\n", result.findings_left_out);
 }
 
 void print_report(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs, const EmulatedRun& run,
@@ -159,10 +182,11 @@ void print_report(const Arguments& args, const Kernel& kernel, const AttentionIn
              run.lse.empty() ? "" : fmt::format(", LSE {:.3g}", c.lse_max_error));
   fmt::print("emulation  {:.2f} s, {:.1f} GFLOP/s, {} instructions\n", run.seconds,
              run.seconds > 0 ? attention_flops(s) / run.seconds * 1e-9 : 0, run.result.instructions);
+  print_findings(run.result);
   if (!c.passed)
     fmt::print("worst      batch {}, query {}, head {}, element {}: {:.3g} of the row's root mean square\n",
                c.worst.batch, c.worst.row, c.worst.head, c.worst.dim, c.max_element_error);
-  fmt::print("{}\n", c.passed ? "PASSED" : "FAILED");
+  fmt::print("{}\n", c.passed && run.result.findings.empty() ? "PASSED" : "FAILED");
 }
 
 // An unwritable --output is known before the work, not after it.
@@ -178,14 +202,17 @@ int run(Arguments args) {
   const Kernel kernel = load_kernel(args.kernel, args.manifest);
   const AttentionInputs inputs = inputs_of(args, kernel);
   const EmulatedRun emulated = emulate(args, kernel, inputs);
-  if (emulated.result.trap) throw Error("{}", emulated.result.trap->message);
+  if (emulated.result.trap) {
+    if (!args.json) print_findings(emulated.result);
+    throw Error("{}", emulated.result.trap->message);
+  }
   const Comparison comparison = compare(reference(args, inputs), emulated.output(), args.tolerances);
   if (!args.output.empty()) save_output(emulated, args.output);
   if (args.json)
     fmt::print("{}\n", report_json(args, kernel, inputs, emulated, comparison).dump(2));
   else
     print_report(args, kernel, inputs, emulated, comparison);
-  return comparison.passed ? 0 : 1;
+  return comparison.passed && emulated.result.findings.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -221,6 +248,8 @@ int main(int argc, char** argv) {
   app.add_option("--threads", args.threads, "host threads (default: all)")->check(CLI::Range(0, 1024));
   app.add_option("--max-instructions", args.max_instructions, "per wave, before a loop counts as endless")
       ->capture_default_str();
+  app.add_flag("--strict", args.strict, "report what the architecture leaves undefined (docs/strict.md), and fail");
+  app.add_option("--shuffle", args.shuffle_seed, "random order of waves and latencies, from this seed");
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   CLI11_PARSE(app, argc, argv);

@@ -8,8 +8,10 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 namespace zyfa::emulator {
 namespace {
@@ -59,7 +61,8 @@ class Dispatch {
     for (;;) {
       const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
       if (number >= all_ || number > first_trap_.load(std::memory_order_relaxed)) return;
-      finish(number, workgroup, workgroup.run(number, first_trap_));
+      std::optional<Trap> trap = workgroup.run(number, first_trap_);
+      finish(number, workgroup, std::move(trap), workgroup.take_findings());
     }
   }
 
@@ -70,18 +73,48 @@ class Dispatch {
     next_ = all_;
   }
 
-  Result result() const {
+  Result result() {
     if (failure_) std::rethrow_exception(failure_);
-    return result_;
+    std::erase_if(found_, [this](const Found& f) { return f.workgroup > first_trap_; });
+    std::ranges::sort(found_, {}, [](const Found& f) { return std::pair(f.workgroup, f.order); });
+    for (Found& f : found_) {
+      if (result_.findings.size() < max_findings)
+        result_.findings.push_back(std::move(f.finding));
+      else
+        ++result_.findings_left_out;
+    }
+    found_.clear();
+    return std::move(result_);
   }
 
  private:
-  void finish(std::uint64_t number, const Workgroup& workgroup, std::optional<Trap> trap) {
+  struct Found {
+    std::uint64_t workgroup;
+    std::size_t order;  // among those of the workgroup
+    Finding finding;
+  };
+
+  // Threads know only what they have seen themselves, so of one rule and pair the earliest workgroup's stays.
+  void collect(std::uint64_t number, std::vector<Finding> findings) {
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      const auto [place, is_new] =
+          where_found_.try_emplace(key(findings[i].rule, findings[i].at, findings[i].other), found_.size());
+      Found found{number, i, std::move(findings[i])};
+      if (is_new)
+        found_.push_back(std::move(found));
+      else if (number < found_[place->second].workgroup)
+        found_[place->second] = std::move(found);
+    }
+  }
+
+  void finish(std::uint64_t number, const Workgroup& workgroup, std::optional<Trap> trap,
+              std::vector<Finding> findings) {
     const std::scoped_lock lock(mutex_);
     if (number > first_trap_) return;
+    collect(number, std::move(findings));
     if (trap) {
       first_trap_ = number;
-      result_ = {std::move(trap), workgroup.instructions(), workgroup.matrix_instructions()};
+      result_ = {std::move(trap), workgroup.instructions(), workgroup.matrix_instructions(), {}, 0};
       return;
     }
     if (result_.trap) return;
@@ -100,6 +133,8 @@ class Dispatch {
   std::atomic<std::uint64_t> first_trap_{std::numeric_limits<std::uint64_t>::max()};
   std::mutex mutex_;  // guards what follows, and the progress callback
   Result result_;
+  std::vector<Found> found_;
+  std::unordered_map<std::uint64_t, std::size_t> where_found_;
   std::exception_ptr failure_;
   std::uint64_t done_ = 0;
   std::chrono::steady_clock::time_point next_progress_{};
@@ -111,10 +146,11 @@ Result run(const isa::Program& program, const Launch& launch, const GlobalMemory
   check(launch, program);
   const std::uint64_t all = workgroups(launch);
   const std::vector<Step> steps = decode(program);
+  const auto strict = options.strict ? std::make_unique<StrictProgram>(program, options.machine) : nullptr;
   Dispatch dispatch(all, options);
   const auto work = [&] {
     try {
-      dispatch.work(Workgroup(program, steps, launch, memory, options.max_instructions));
+      dispatch.work(Workgroup(program, steps, launch, memory, options, strict.get()));
     } catch (...) {
       dispatch.fail(std::current_exception());
     }

@@ -2,14 +2,17 @@
 // says where, never in a crash of the host.
 #pragma once
 
+#include "isa/emulator/finding.h"
 #include "isa/emulator/memory.h"
 #include "isa/inst.h"
+#include "isa/machine.h"
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zyfa::emulator {
 
@@ -54,13 +57,23 @@ struct Options {
   int threads = 0;                                                      // 0: as many as the host has
   std::uint64_t max_instructions = 1'000'000'000;                       // per wave
   std::function<void(std::uint64_t done, std::uint64_t all)> progress;  // workgroups; called by one thread at a time
+  bool strict = false;                                                  // look for what docs/strict.md lists
+  isa::Machine machine;                                                 // strict: its required wait states
+  // Adversarial timing: waves take turns at random, and memory instructions take effect at random between their issue
+  // and the s_waitcnt that covers them. A program that leaves nothing to chance computes the same for all seeds.
+  std::optional<std::uint64_t> shuffle_seed;
 };
 
 struct Result {
   std::optional<Trap> trap;  // of the first workgroup in grid order that trapped
   std::uint64_t instructions = 0;
   std::uint64_t matrix_instructions = 0;
+  // Strict: each rule once per pair of instructions, in the first workgroup in grid order that breaks it. At most
+  // max_findings of them; the others are only counted.
+  std::vector<Finding> findings;
+  std::uint64_t findings_left_out = 0;
 };
+inline constexpr std::size_t max_findings = 200;
 
 // The grid's workgroups run on host threads; within a workgroup waves take turns at barriers. Loads read memory when
 // they issue and arrive in registers or LDS at the latest moment the architecture allows: at the s_waitcnt that covers

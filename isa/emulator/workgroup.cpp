@@ -78,10 +78,12 @@ std::vector<Step> decode(const isa::Program& program) {
 }
 
 Workgroup::Workgroup(const isa::Program& program, std::span<const Step> steps, const Launch& launch,
-                     const GlobalMemory& memory, std::uint64_t max_instructions)
-    : program_(program), steps_(steps), launch_(launch), memory_(memory), max_instructions_(max_instructions) {
+                     const GlobalMemory& memory, const Options& options, const StrictProgram* strict)
+    : program_(program), steps_(steps), launch_(launch), memory_(memory), max_instructions_(options.max_instructions) {
   const auto& size = launch.workgroup_size;
   waves_.resize((std::size_t{size[0]} * size[1] * size[2] + lanes - 1) / lanes);
+  if (strict) strict_ = std::make_unique<Strict>(*strict, launch);
+  if (options.shuffle_seed) shuffle_ = std::make_unique<Shuffle>(*options.shuffle_seed, program, memory, lds_);
 }
 
 // LLVM AMDGPUUsage, "Initial Kernel Execution State". What it leaves undefined is all ones: NaN as a number,
@@ -129,17 +131,26 @@ void Workgroup::start(std::uint64_t number) {
   id_ = {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
          static_cast<std::uint32_t>(number / grid[0] / grid[1])};
   lds_.reset(launch_.lds_bytes);
-  for (std::size_t i = 0; i < waves_.size(); ++i) start_wave(waves_[i], static_cast<std::uint32_t>(i));
+  if (strict_) strict_->start(id_, waves_.size());
+  for (std::size_t i = 0; i < waves_.size(); ++i) {
+    start_wave(waves_[i], static_cast<std::uint32_t>(i));
+    if (strict_) strict_->start_wave(waves_[i].wave);
+  }
+  if (shuffle_) shuffle_->start(number, waves_.size());
 }
 
 std::optional<Trap> Workgroup::run(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap) {
   start(number);
+  return shuffle_ ? run_shuffled(number, first_trap) : run_in_turns(number, first_trap);
+}
+
+std::optional<Trap> Workgroup::run_in_turns(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap) {
   for (bool alive = true; alive;) {
     alive = false;
     for (WaveRun& run : waves_) {
       if (run.state != State::ready) continue;
       if (first_trap.load(std::memory_order_relaxed) < number) return std::nullopt;
-      if (auto trap = advance(run)) return trap;
+      if (auto trap = strict_ ? advance<true>(run, quantum) : advance<false>(run, quantum)) return trap;
       alive = true;
     }
     release_barrier();
@@ -148,11 +159,38 @@ std::optional<Trap> Workgroup::run(std::uint64_t number, const std::atomic<std::
   return std::nullopt;
 }
 
+// A random wave for a random number of instructions, again and again. What a wave has issued goes on while it stands at
+// a barrier or has ended.
+std::optional<Trap> Workgroup::run_shuffled(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap) {
+  constexpr std::uint64_t longest_turn_log2 = 10;
+  for (;;) {
+    std::vector<WaveRun*> ready;
+    for (WaveRun& run : waves_)
+      if (run.state == State::ready) ready.push_back(&run);
+    if (ready.empty()) break;
+    if (first_trap.load(std::memory_order_relaxed) < number) return std::nullopt;
+    const std::uint64_t turn = std::uint64_t{1} << shuffle_->below(longest_turn_log2 + 1);
+    if (auto trap = advance<true>(*ready[shuffle_->below(ready.size())], turn)) return trap;
+    if (auto trap = pass_time()) return trap;
+    release_barrier();
+  }
+  for (WaveRun& run : waves_)
+    if (auto late = shuffle_->finish(run.wave)) return trap(std::move(late->fault), run.wave, late->instruction);
+  return std::nullopt;
+}
+
+std::optional<Trap> Workgroup::pass_time() {
+  for (WaveRun& run : waves_)
+    if (auto late = shuffle_->drift(run.wave)) return trap(std::move(late->fault), run.wave, late->instruction);
+  return std::nullopt;
+}
+
 // A wave that has ended no longer counts (CDNA4 ISA, S_BARRIER).
 void Workgroup::release_barrier() {
   const bool all_arrived =
       std::none_of(waves_.begin(), waves_.end(), [](const WaveRun& run) { return run.state == State::ready; });
   if (!all_arrived) return;
+  if (strict_) strict_->release_barrier();
   for (WaveRun& run : waves_)
     if (run.state == State::at_barrier) run.state = State::ready;
 }
@@ -163,15 +201,20 @@ void Workgroup::wait(const isa::Inst& inst, WaveRun& run) {
   if (inst.mods.lgkmcnt != isa::Modifiers::not_waited) run.arrivals.wait_lgkm(inst.mods.lgkmcnt, run.wave, lds_);
 }
 
-// One turn: until the barrier, the end or the quantum.
-std::optional<Trap> Workgroup::advance(WaveRun& run) {
+template <bool watched>
+std::optional<Trap> Workgroup::advance(WaveRun& run, std::uint64_t turn) {
   Wave& wave = run.wave;
   const Surroundings around{memory_, lds_, run.arrivals};
-  const std::uint64_t turn = std::min(quantum, max_instructions_ - run.instructions);
+  turn = std::min(turn, max_instructions_ - run.instructions);
   std::uint64_t left = turn;
   for (; left > 0; --left) {
     const std::uint32_t index = wave.pc;
     const Step& step = steps_[index];
+    if constexpr (watched) {
+      if (strict_ && step.kind != StepKind::off_program) strict_->issue(wave, index);
+      if (shuffle_)
+        if (auto late = shuffle_->drift(wave)) return trap(std::move(late->fault), wave, late->instruction);
+    }
     wave.pc = index + 1;
     switch (step.kind) {
       case StepKind::matrix:
@@ -179,8 +222,16 @@ std::optional<Trap> Workgroup::advance(WaveRun& run) {
         [[fallthrough]];
       case StepKind::alu:
         step.execute(wave, *step.inst);
+        if constexpr (watched)
+          if (strict_) strict_->executed(wave, index);
         continue;
       case StepKind::memory:
+        if constexpr (watched) {
+          if (shuffle_) {
+            if (auto late = shuffle_->issue(wave, index)) return trap(std::move(late->fault), wave, late->instruction);
+            continue;
+          }
+        }
         if (auto fault = execute_memory(*step.inst, index, wave, around)) return trap(std::move(*fault), wave, index);
         continue;
       case StepKind::branch:
@@ -193,6 +244,13 @@ std::optional<Trap> Workgroup::advance(WaveRun& run) {
         wave.pc = step.target;
         continue;
       case StepKind::wait:
+        if constexpr (watched) {
+          if (shuffle_) {
+            if (auto late = shuffle_->wait(wave, *step.inst))
+              return trap(std::move(late->fault), wave, late->instruction);
+            continue;
+          }
+        }
         wait(*step.inst, run);
         continue;
       case StepKind::nothing:
@@ -257,6 +315,8 @@ Trap Workgroup::trap(Fault fault, const Wave& wave, std::uint32_t instruction) c
                     named(fault.in_flight->instruction), fault.in_flight->wave);
   return trap;
 }
+
+std::vector<Finding> Workgroup::take_findings() { return strict_ ? strict_->take_findings() : std::vector<Finding>(); }
 
 std::uint64_t Workgroup::instructions() const {
   std::uint64_t sum = 0;

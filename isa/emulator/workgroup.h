@@ -7,8 +7,11 @@
 #include "isa/emulator/execute.h"
 #include "isa/emulator/fault.h"
 #include "isa/emulator/lds.h"
+#include "isa/emulator/shuffle.h"
+#include "isa/emulator/strict.h"
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -42,9 +45,10 @@ std::vector<Step> decode(const isa::Program& program);
 
 class Workgroup {
  public:
-  // Everything must outlive the workgroup.
+  // Everything must outlive the workgroup; `strict` is null if nobody watches.
   Workgroup(const isa::Program& program, std::span<const Step> steps, const Launch& launch, const GlobalMemory& memory,
-            std::uint64_t max_instructions);
+            const Options& options, const StrictProgram* strict);
+  Workgroup(const Workgroup&) = delete;  // parts of it know each other by address
 
   // Runs the workgroup with this number in grid order (x fastest) from its initial state. Gives up without a
   // result as soon as `first_trap` holds a smaller number: what this one does no longer matters.
@@ -52,6 +56,7 @@ class Workgroup {
 
   std::uint64_t instructions() const;  // of the last run
   std::uint64_t matrix_instructions() const;
+  std::vector<Finding> take_findings();  // since the last call; in the order in which they showed
 
  private:
   enum class State : std::uint8_t { ready, at_barrier, ended };
@@ -64,9 +69,14 @@ class Workgroup {
 
   void start(std::uint64_t number);
   void start_wave(WaveRun& run, std::uint32_t id);
-  std::optional<Trap> advance(WaveRun& run);
+  std::optional<Trap> run_in_turns(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
+  std::optional<Trap> run_shuffled(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
+  // One turn: until the barrier, the end or `turn` instructions. Watched: strict mode, shuffling or both.
+  template <bool watched>
+  std::optional<Trap> advance(WaveRun& run, std::uint64_t turn);
   void release_barrier();
   void wait(const isa::Inst& inst, WaveRun& run);
+  std::optional<Trap> pass_time();
   Trap trap(Fault fault, const Wave& wave, std::uint32_t instruction) const;
   std::string loop_around(std::uint32_t instruction) const;
 
@@ -78,6 +88,8 @@ class Workgroup {
   std::array<std::uint32_t, 3> id_{};
   Lds lds_;
   std::vector<WaveRun> waves_;
+  std::unique_ptr<Strict> strict_;
+  std::unique_ptr<Shuffle> shuffle_;
 };
 
 }  // namespace zyfa::emulator

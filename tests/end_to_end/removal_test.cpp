@@ -159,7 +159,9 @@ TEST_CASE("Removal: a kernel with one wrong constant does not pass", "[quick][re
         ++changed;
       }
     REQUIRE(changed > 0);
-    const Comparison comparison = run_and_compare(kernel, inputs).comparison;
+    // Not in strict mode: the numbers alone must tell.
+    const Comparison comparison =
+        compare(reference_attention(inputs, {.threads = 2}), run_on_emulator(kernel, inputs).output());
     CAPTURE(comparison.relative_error, comparison.max_element_error);
     CHECK_FALSE(comparison.passed);
   };

@@ -35,9 +35,11 @@ Kernel generate_kernel(bool causal, bool lse) {
   return generate_kernel(config);
 }
 
-CheckedRun run_and_compare(const Kernel& kernel, const AttentionInputs& inputs, const EmulationOptions& options) {
+CheckedRun run_and_compare(const Kernel& kernel, const AttentionInputs& inputs, EmulationOptions options) {
+  options.emulator.strict = true;
   CheckedRun checked{run_on_emulator(kernel, inputs, options), reference_attention(inputs, {.threads = 2}), {}};
   if (checked.run.result.trap) throw Error("{}", checked.run.result.trap->message);
+  for (const emulator::Finding& finding : checked.run.result.findings) throw Error("{}", finding.message);
   checked.comparison = compare(checked.reference, checked.run.output());
   return checked;
 }

@@ -14,13 +14,14 @@ std::vector<generator::AttentionConfig> all_configurations();
 runtime::Kernel generate_kernel(const generator::AttentionConfig& config);
 runtime::Kernel generate_kernel(bool causal, bool lse);
 
-// Runs the problem and compares all rows with the reference. A trap is an Error with its message.
+// Runs the problem in strict mode and compares all rows with the reference. A trap or a finding is an Error with its
+// message.
 struct CheckedRun {
   runtime::EmulatedRun run;
   runtime::AttentionResult reference;
   runtime::Comparison comparison;
 };
 CheckedRun run_and_compare(const runtime::Kernel& kernel, const runtime::AttentionInputs& inputs,
-                           const runtime::EmulationOptions& options = {});
+                           runtime::EmulationOptions options = {});
 
 }  // namespace zyfa

@@ -1,0 +1,213 @@
+#include "isa/emulator/strict_numbers.h"
+
+#include "isa/matrix_layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace zyfa::emulator {
+namespace {
+
+using isa::Inst;
+using isa::Operand;
+using isa::OperandKind;
+using isa::Type;
+
+constexpr std::uint32_t exponent_bits = 0x7f800000;
+
+std::size_t vector_index(const Operand& operand) {
+  return operand.value + (operand.kind == OperandKind::agpr ? 256u : 0u);
+}
+bool is_vector(const Operand& operand) {
+  return operand.kind == OperandKind::vgpr || operand.kind == OperandKind::agpr;
+}
+
+bool has_non_finite(const Lanes& lanes_of) {
+  std::uint32_t found = 0;
+  for (const std::uint32_t bits : lanes_of) found |= (bits & exponent_bits) == exponent_bits ? 1u : 0u;
+  return found != 0;
+}
+
+int result_registers(const Inst& inst, Numbers numbers) {
+  if (numbers == Numbers::matrix_f32) return inst.args[0].count;
+  return numbers == Numbers::packed_f32 ? 2 : 1;
+}
+
+// Bits of a matrix source's element; 0 for formats that have neither NaN nor infinity.
+int element_bits(const Inst& inst, int arg, Type& type) {
+  type = isa::desc(inst.op).args[static_cast<std::size_t>(arg)].type;
+  if (type != Type::f8f6f4) return type == Type::e4m3 ? 8 : type == Type::f32 ? 32 : 16;
+  const auto format = static_cast<isa::MatrixFormat>(arg == 1 ? inst.mods.cbsz : inst.mods.blgp);
+  type = format == isa::MatrixFormat::e4m3 ? Type::e4m3 : Type::f8f6f4;
+  return isa::format_bits(format) == 8 ? 8 : 0;
+}
+
+}  // namespace
+
+StrictNumbers::Sort StrictNumbers::sort_f32(std::uint32_t bits) {
+  if ((bits & exponent_bits) != exponent_bits) return Sort::finite;
+  return (bits & 0x7fffff) == 0 ? Sort::infinite : Sort::nan;
+}
+// e4m3 has one NaN and no infinity, e5m2 both (OCP 8-bit floating point).
+StrictNumbers::Sort StrictNumbers::sort_fp8(std::uint32_t byte) {
+  return (byte & 0x7f) == 0x7f ? Sort::nan : Sort::finite;
+}
+StrictNumbers::Sort StrictNumbers::sort_bf8(std::uint32_t byte) {
+  return (byte & 0x7f) < 0x7c ? Sort::finite : (byte & 0x7f) == 0x7c ? Sort::infinite : Sort::nan;
+}
+
+void StrictNumbers::Inputs::add(Sort sort) {
+  has_nan |= sort == Sort::nan;
+  has_infinity |= sort == Sort::infinite;
+}
+void StrictNumbers::Inputs::add(std::uint32_t bits) {
+  add(sort_f32(bits));
+  if (count < words.size()) words[count++] = bits;
+}
+
+void StrictNumbers::before(const Wave& wave, std::uint32_t index) {
+  const Facts& facts = program_.facts(index);
+  if (!facts.result_overlaps_source) return;
+  const Inst& inst = program_.inst(index);
+  std::copy_n(&wave.lanes_of(inst.args[0]), result_registers(inst, facts.numbers), old_.begin());
+}
+
+void StrictNumbers::after(const Wave& wave, std::uint32_t index) {
+  const Facts& facts = program_.facts(index);
+  const Inst& inst = program_.inst(index);
+  const bool is_f32 = facts.numbers <= Numbers::matrix_f32;
+  for (int r = 0; r < result_registers(inst, facts.numbers); ++r)
+    if (!is_f32 || has_non_finite(wave.lanes_of(inst.args[0], r))) look(wave, index, r);
+}
+
+// One register of the result, lane by lane.
+void StrictNumbers::look(const Wave& wave, std::uint32_t index, int reg) {
+  const Numbers numbers = program_.facts(index).numbers;
+  const Inst& inst = program_.inst(index);
+  const Lanes& result = wave.lanes_of(inst.args[0], reg);
+  const std::uint64_t exec = numbers == Numbers::matrix_f32 ? ~std::uint64_t{0} : wave.exec();
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    if (numbers <= Numbers::matrix_f32) {
+      const Sort sort = sort_f32(result[lane]);
+      if (sort == Sort::finite) continue;
+      judge(wave, index, lane, sort,
+            numbers == Numbers::matrix_f32 ? matrix_inputs(wave, inst, reg, lane)
+                                           : lane_inputs(wave, inst, numbers, reg, lane));
+      continue;
+    }
+    const bool high = numbers != Numbers::bf16_pair && (inst.mods.op_sel & 8) != 0;
+    const std::uint32_t word = result[lane] >> (high ? 16 : 0);
+    for (int half = 0; half < 2; ++half) {
+      const Sort sort = numbers == Numbers::bf16_pair  ? sort_f32(half ? word & 0xffff0000 : word << 16)
+                        : numbers == Numbers::fp8_pair ? sort_fp8(word >> (8 * half) & 0xff)
+                                                       : sort_bf8(word >> (8 * half) & 0xff);
+      if (sort != Sort::finite) judge(wave, index, lane, sort, lane_inputs(wave, inst, numbers, half, lane));
+    }
+  }
+}
+
+const Lanes& StrictNumbers::old_register(const Wave& wave, const Inst& inst, std::size_t reg) const {
+  const std::size_t first = vector_index(inst.args[0]);
+  const bool is_saved =
+      reg >= first && reg < first + inst.args[0].count && reg - first < old_.size() &&
+      program_.facts(static_cast<std::uint32_t>(&inst - program_.program().code.data())).result_overlaps_source;
+  return is_saved ? old_[reg - first] : wave.vector[reg];
+}
+
+// Part `part` of a source of one or two registers.
+std::uint32_t StrictNumbers::source_word(const Wave& wave, const Inst& inst, int arg, int part,
+                                         std::size_t lane) const {
+  const Operand& operand = inst.args[static_cast<std::size_t>(arg)];
+  const auto offset = static_cast<std::uint32_t>(part);
+  if (is_vector(operand)) return old_register(wave, inst, vector_index(operand) + offset)[lane];
+  return operand.kind == OperandKind::sgpr ? wave.scalar[operand.value + offset] : operand.value;
+}
+
+// With DPP the first source comes from other lanes, so all of them count.
+void StrictNumbers::add_source(const Wave& wave, const Inst& inst, int arg, int part, std::size_t lane,
+                               Inputs& inputs) const {
+  inputs.add(source_word(wave, inst, arg, part, lane));
+  if (arg == 1 && inst.form == isa::Form::dpp)
+    for (std::size_t other = 0; other < lanes; ++other) inputs.add(sort_f32(source_word(wave, inst, arg, part, other)));
+}
+
+// `part`: the half of a packed result, or the source of a pair.
+StrictNumbers::Inputs StrictNumbers::lane_inputs(const Wave& wave, const Inst& inst, Numbers numbers, int part,
+                                                 std::size_t lane) const {
+  Inputs inputs;
+  const isa::Desc& d = isa::desc(inst.op);
+  if (numbers > Numbers::matrix_f32) {
+    add_source(wave, inst, 1 + part, 0, lane, inputs);
+    if (d.kind == isa::Kind::HALF3) add_source(wave, inst, 3, 0, lane, inputs);
+    return inputs;
+  }
+  for (int arg = 0; arg < isa::max_args; ++arg) {
+    const isa::Arg& a = d.args[static_cast<std::size_t>(arg)];
+    if (a.role == isa::Role::none || a.role == isa::Role::write || a.type != Type::f32) continue;
+    int half = 0;
+    if (numbers == Numbers::packed_f32) half = (part ? isa::op_sel_hi(inst) : inst.mods.op_sel) >> (arg - 1) & 1;
+    add_source(wave, inst, arg, half, lane, inputs);
+  }
+  return inputs;
+}
+
+// Element (row, column) of D is made of A's row, B's column and that element of C.
+StrictNumbers::Inputs StrictNumbers::matrix_inputs(const Wave& wave, const Inst& inst, int reg,
+                                                   std::size_t lane) const {
+  Inputs inputs;
+  const int width = isa::desc(inst.op).m;
+  const int row = isa::accumulator_row(width, static_cast<int>(lane) / width, reg);
+  add_matrix_source(wave, inst, 1, row, inputs);
+  add_matrix_source(wave, inst, 2, static_cast<int>(lane) % width, inputs);
+  inputs.add(sort_f32(source_word(wave, inst, 3, is_vector(inst.args[3]) ? reg : 0, lane)));
+  for (int scale = 4; scale < 6; ++scale)
+    if (inst.args[static_cast<std::size_t>(scale)].kind != OperandKind::none)
+      for (std::size_t other = 0; other < lanes; ++other)
+        for (int byte = 0; byte < 4; ++byte)
+          if ((source_word(wave, inst, scale, 0, other) >> (8 * byte) & 0xff) == 0xff) inputs.add(Sort::nan);
+  return inputs;
+}
+
+void StrictNumbers::add_matrix_source(const Wave& wave, const Inst& inst, int arg, int row, Inputs& inputs) const {
+  const Operand& operand = inst.args[static_cast<std::size_t>(arg)];
+  const auto width = static_cast<std::size_t>(isa::desc(inst.op).m);
+  Type type{};
+  const int bits = element_bits(inst, arg, type);
+  if (bits == 0 || !is_vector(operand)) return;
+  for (int r = 0; r < operand.count; ++r)
+    for (auto lane = static_cast<std::size_t>(row); lane < lanes; lane += width) {
+      const std::uint32_t word = source_word(wave, inst, arg, r, lane);
+      for (int shift = 0; shift < 32; shift += bits) {
+        const std::uint32_t element = word >> shift;
+        if (type == Type::e4m3) inputs.add(sort_fp8(element & 0xff));
+        if (type == Type::f8f6f4) inputs.add(sort_bf8(element & 0xff));
+        if (type == Type::f32) inputs.add(sort_f32(element));
+        if (type == Type::bf16) inputs.add(sort_f32(element << 16));
+        // Half precision's exponent and mantissa, moved to where single precision has them.
+        if (type == Type::f16 && (element & 0x7c00) == 0x7c00)
+          inputs.add((element & 0x3ff) ? Sort::nan : Sort::infinite);
+      }
+    }
+}
+
+// log2(0) = -infinity is exact and means an empty row's LSE (docs/strict.md).
+void StrictNumbers::judge(const Wave& wave, std::uint32_t index, std::size_t lane, Sort result, const Inputs& inputs) {
+  if (inputs.has_nan || (result == Sort::infinite && inputs.has_infinity)) return;
+  const Inst& inst = program_.inst(index);
+  if (inst.op == isa::Op::v_log_f32 && result == Sort::infinite &&
+      (source_word(wave, inst, 1, 0, lane) & exponent_bits) == 0)
+    return;
+  const StrictRule rule = result == Sort::nan ? StrictRule::nan_born : StrictRule::infinity_born;
+  const Party at{index, wave.id, {}};
+  if (!log_.is_new(rule, at, {})) return;
+  std::string made_of;
+  for (std::size_t i = 0; i < inputs.count; ++i)
+    made_of += fmt::format("{}{}", i == 0 ? "" : ", ", std::bit_cast<float>(inputs.words[i]));
+  log_.add(rule, at, {},
+           fmt::format("lane {} becomes {} from {}", lane, result == Sort::nan ? "NaN" : "infinite",
+                       inputs.count == 0 ? "the elements of its row and column" : made_of));
+}
+
+}  // namespace zyfa::emulator

@@ -1,0 +1,118 @@
+#include "isa/emulator/strict_program.h"
+
+#include "isa/hazards.h"
+
+#include <algorithm>
+
+namespace zyfa::emulator {
+namespace {
+
+using isa::Access;
+using isa::Inst;
+using isa::Kind;
+using isa::Op;
+using isa::OperandKind;
+
+bool is_half(Kind kind) { return kind == Kind::HALF2 || kind == Kind::HALF3; }
+
+// Matrix instructions and lane swaps ignore EXEC (CDNA4 ISA pseudo code; emulator).
+UsedLanes lanes_of(const Inst& inst) {
+  switch (isa::desc(inst.op).kind) {
+    case Kind::READ_FIRST_LANE:
+      return UsedLanes::first_active;
+    case Kind::READ_LANE:
+    case Kind::WRITE_LANE:
+      return UsedLanes::selected;
+    case Kind::SWAP_LANES:
+    case Kind::DS_READ_TR:
+      return UsedLanes::all;
+    default:
+      return isa::is_mfma(inst) ? UsedLanes::all : UsedLanes::active;
+  }
+}
+
+Use use_of(const Inst& inst, const Access& a) {
+  const Kind kind = isa::desc(inst.op).kind;
+  Use use{.first = a.first, .count = static_cast<std::uint8_t>(a.count), .is_vector = a.file != OperandKind::sgpr};
+  if (a.file == OperandKind::agpr) use.first = static_cast<std::uint16_t>(use.first + 256);
+  use.lanes = lanes_of(inst);
+  if (a.arg == 0 && is_half(kind)) {
+    use.halves = inst.mods.op_sel & 8 ? 2 : 1;
+    use.may_be_undefined = !a.write;
+  }
+  if (a.arg == 0 && kind == Kind::WRITE_LANE) use.may_be_undefined = !a.write;
+  return use;
+}
+
+Numbers numbers_of(const Inst& inst) {
+  const isa::Desc& d = isa::desc(inst.op);
+  // SDWA selects parts of registers that are not modelled here.
+  if (inst.form == isa::Form::sdwa) return Numbers::none;
+  switch (inst.op) {
+    case Op::v_cvt_pk_fp8_f32:
+    case Op::v_cvt_scalef32_pk_fp8_f32:
+      return Numbers::fp8_pair;
+    case Op::v_cvt_pk_bf8_f32:
+      return Numbers::bf8_pair;
+    case Op::v_cvt_pk_bf16_f32:
+      return Numbers::bf16_pair;
+    default:
+      break;
+  }
+  if (isa::is_mfma(inst)) return d.args[0].type == isa::Type::f32 ? Numbers::matrix_f32 : Numbers::none;
+  if (d.kind == Kind::PK_F32_2 || d.kind == Kind::PK_F32_3) return Numbers::packed_f32;
+  const bool computes = d.kind >= Kind::VOP1 && d.kind <= Kind::VOP3_3;
+  return computes && d.args[0].type == isa::Type::f32 ? Numbers::f32 : Numbers::none;
+}
+
+bool touch(const Access& a, const Access& b) {
+  return a.file == b.file && a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+}  // namespace
+
+StrictProgram::StrictProgram(const isa::Program& program, const isa::Machine& machine)
+    : program_(program), machine_(machine) {
+  facts_.reserve(program.code.size());
+  for (const Inst& inst : program.code) {
+    facts_.push_back(facts_of(inst));
+    cover_reach(static_cast<std::uint32_t>(facts_.size() - 1));
+    const isa::Desc& d = isa::desc(inst.op);
+    const bool is_lds = d.cls == isa::Class::LdsRead || d.cls == isa::Class::LdsWrite;
+    if (is_lds && d.memory_bytes % 4 != 0) lds_granule_log2_ = 0;
+  }
+}
+
+Facts StrictProgram::facts_of(const Inst& inst) {
+  const isa::Desc& d = isa::desc(inst.op);
+  Facts f;
+  f.use = static_cast<std::uint32_t>(uses_.size());
+  const std::vector<Access> touched = isa::accesses(inst);
+  for (const bool write : {false, true})
+    for (const Access& a : touched) {
+      if (a.write != write) continue;
+      uses_.push_back(use_of(inst, a));
+      ++(write ? f.writes : f.reads);
+    }
+  const bool branches_on_scc = inst.op == Op::s_cbranch_scc0 || inst.op == Op::s_cbranch_scc1;
+  f.reads_scc = branches_on_scc || d.scc == isa::SccUse::reads || d.scc == isa::SccUse::updates;
+  f.writes_scc = d.scc == isa::SccUse::writes || d.scc == isa::SccUse::updates;
+  f.counter = isa::counter(inst);
+  f.in_order = f.counter != isa::Counter::none && d.cls != isa::Class::Smem;
+  f.is_lds_dma = isa::is_lds_dma(inst);
+  f.numbers = numbers_of(inst);
+  for (const Access& a : touched)
+    for (const Access& b : touched) f.result_overlaps_source |= a.write && !b.write && touch(a, b);
+  f.wait_states = static_cast<std::uint8_t>(isa::wait_states(inst));
+  f.reach = static_cast<std::uint8_t>(isa::wait_state_reach(inst, machine_));
+  return f;
+}
+
+void StrictProgram::cover_reach(std::uint32_t index) {
+  Facts& f = facts_[index];
+  int covered = 0;
+  for (std::uint32_t i = index; i > 0 && covered < f.reach; ++f.behind) covered += facts_[--i].wait_states;
+  if (covered < f.reach) f.behind = never_covered;
+}
+
+}  // namespace zyfa::emulator
