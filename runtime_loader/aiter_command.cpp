@@ -3,6 +3,7 @@
 #include "isa/error.h"
 #include "runtime_loader/aiter_run.h"
 #include "runtime_loader/emulate.h"
+#include "runtime_loader/findings.h"
 #include "runtime_loader/progress.h"
 
 #include <nlohmann/json.hpp>
@@ -28,6 +29,8 @@ AiterRun emulate(const AiterCommand& command, const AiterKernel& kernel, const A
   emulator::Options options;
   options.threads = command.threads;
   options.max_instructions = command.max_instructions;
+  options.strict = command.strict;
+  options.shuffle_seed = command.shuffle_seed;
   options.progress = [&bar](std::uint64_t done, std::uint64_t) { bar.done() = static_cast<std::int64_t>(done); };
   return run_aiter(kernel, command.problem, inputs, options);
 }
@@ -55,8 +58,9 @@ void print_json(const AiterCommand& command, const AiterKernel& kernel, const Ai
     json["relative_error"] = number(c->relative_error);
     json["max_abs_error"] = number(c->max_abs_error);
     json["lse_max_error"] = number(c->lse_max_error);
-    json["passed"] = c->passed;
+    json["passed"] = c->passed && run.result.findings.empty();
   }
+  if (command.strict) json["findings"] = findings_json(run.result);
   json["seconds"] = run.seconds;
   json["emulated_gflops"] = run.seconds > 0 ? flops(kernel, command.problem) / run.seconds * 1e-9 : 0;
   json["instructions"] = run.result.instructions;
@@ -84,7 +88,9 @@ void print_text(const AiterCommand& command, const AiterKernel& kernel, const Ai
   if (c && !c->passed)
     fmt::print("worst      sequence {}, query {}, head {}, element {}: {:.3g} of the row's root mean square\n",
                c->worst.batch, c->worst.row, c->worst.head, c->worst.dim, c->max_element_error);
-  fmt::print("{}\n", !c ? "NOT CHECKED" : c->passed ? "PASSED" : "FAILED");
+  print_findings(run.result);
+  const bool found = !run.result.findings.empty();
+  fmt::print("{}\n", found || (c && !c->passed) ? "FAILED" : c ? "PASSED" : "NOT CHECKED");
 }
 
 }  // namespace
@@ -110,14 +116,17 @@ int run_aiter_command(const AiterCommand& command) {
     throw Error("format {} has no reference; run it with --no-check", kernel.format.name);
   const AiterInputs inputs = make_aiter_inputs(kernel, command.problem);
   const AiterRun run = emulate(command, kernel, inputs);
-  if (run.result.trap) throw Error("{}", run.result.trap->message);
+  if (run.result.trap) {
+    if (!command.json) print_findings(run.result);
+    throw Error("{}", run.result.trap->message);
+  }
   std::optional<Comparison> comparison;
   Tolerances tolerances = command.tolerances;
   if (command.default_tolerance) tolerances.relative = aiter_tolerance(kernel.format);
   if (command.check) comparison = compare_aiter(kernel, inputs, run, tolerances, command.check_stride, command.threads);
   const Comparison* c = comparison ? &*comparison : nullptr;
   command.json ? print_json(command, kernel, run, c) : print_text(command, kernel, run, c);
-  return !c || c->passed ? 0 : 1;
+  return (!c || c->passed) && run.result.findings.empty() ? 0 : 1;
 }
 
 }  // namespace zyfa::runtime

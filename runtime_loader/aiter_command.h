@@ -4,6 +4,7 @@
 #include "runtime_loader/aiter_inputs.h"
 #include "runtime_loader/compare.h"
 
+#include <optional>
 #include <string>
 
 namespace zyfa::runtime {
@@ -17,9 +18,12 @@ struct AiterCommand {
   bool check = true, json = false;
   int threads = 1, check_stride = 1;
   std::uint64_t max_instructions = 0;
+  bool strict = false;
+  std::optional<std::uint64_t> shuffle_seed;
 };
 
-// The exit code: 0 if the kernel ran to its end and passed, or was not checked. Throws Error for a trap.
+// The exit code: 0 if the kernel ran to its end and passed, or was not checked, and nothing was found. Throws Error for
+// a trap.
 int run_aiter_command(const AiterCommand& command);
 
 // "100,200,7" as numbers; throws Error naming `option`.

@@ -3,6 +3,7 @@
 #include "isa/error.h"
 #include "runtime_loader/aiter_command.h"
 #include "runtime_loader/emulate.h"
+#include "runtime_loader/findings.h"
 #include "runtime_loader/progress.h"
 #include "runtime_loader/tensor_file.h"
 
@@ -113,20 +114,6 @@ nlohmann::ordered_json number(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(fmt::format("{}", value));
 }
 
-nlohmann::ordered_json party_json(const emulator::Party& party) {
-  return {{"instruction", party.instruction}, {"wave", party.wave}, {"source", to_string(party.where)}};
-}
-
-nlohmann::ordered_json findings_json(const emulator::Result& result) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const emulator::Finding& f : result.findings) {
-    nlohmann::ordered_json& json = list.emplace_back(nlohmann::ordered_json{
-        {"rule", name(f.rule)}, {"message", f.message}, {"workgroup", f.workgroup}, {"at", party_json(f.at)}});
-    if (f.other) json["other"] = party_json(*f.other);
-  }
-  return list;
-}
-
 nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs,
                                    const EmulatedRun& run, const Comparison& c) {
   const AttentionShape& s = inputs.shape;
@@ -161,11 +148,6 @@ nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, 
 void print_range(const char* name, const std::vector<float>& descales) {
   const auto [low, high] = std::minmax_element(descales.begin(), descales.end());
   if (low != descales.end()) fmt::print("  {} descale  {:.6g} .. {:.6g}\n", name, *low, *high);
-}
-
-void print_findings(const emulator::Result& result) {
-  for (const emulator::Finding& f : result.findings) fmt::print("finding    {}\n", f.message);
-  if (result.findings_left_out > 0) fmt::print("findings   {} more\n", result.findings_left_out);
 }
 
 void print_report(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs, const EmulatedRun& run,
@@ -235,7 +217,9 @@ int run_foreign(const Arguments& args) {
                             .json = args.json,
                             .threads = args.threads,
                             .check_stride = args.check_stride,
-                            .max_instructions = args.max_instructions});
+                            .max_instructions = args.max_instructions,
+                            .strict = args.strict,
+                            .shuffle_seed = args.shuffle_seed});
 }
 
 int run(Arguments args) {

@@ -161,7 +161,8 @@ StrictNumbers::Inputs StrictNumbers::matrix_inputs(const Wave& wave, const Inst&
   const int row = isa::accumulator_row(width, static_cast<int>(lane) / width, reg);
   add_matrix_source(wave, inst, 1, row, inputs);
   add_matrix_source(wave, inst, 2, static_cast<int>(lane) % width, inputs);
-  inputs.add(sort_f32(source_word(wave, inst, 3, is_vector(inst.args[3]) ? reg : 0, lane)));
+  const int c = isa::accumulator_argument(inst);
+  inputs.add(sort_f32(source_word(wave, inst, c, is_vector(inst.args[static_cast<std::size_t>(c)]) ? reg : 0, lane)));
   for (int scale = 4; scale < 6; ++scale)
     if (inst.args[static_cast<std::size_t>(scale)].kind != OperandKind::none)
       for (std::size_t other = 0; other < lanes; ++other)
