@@ -83,7 +83,7 @@ struct Modifiers {
   std::uint8_t op_sel = 0;  // bit i: source i takes its high half; bit 3: the destination's high half is written
   std::uint8_t op_sel_hi = row_default;  // packed: bit i: the high result takes source i's high half (default all
                                          // ones); scaled MFMA: high bit of source i's scale byte select (default 0)
-  std::uint8_t neg_lo = 0, neg_hi = 0;               // packed: bit i negates source i of the low / high result
+  std::uint8_t neg_lo = 0, neg_hi = 0;   // packed: bit i negates source i of the low / high result
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;         // MFMA: formats of A and B (f8f6f4), broadcast otherwise
   bool offen = false, idxen = false, lds = false;    // buffer addressing
   bool sc0 = false, sc1 = false, nt = false;         // cache scope and non-temporal

@@ -1,5 +1,5 @@
-// Damaged code objects through the whole way in: reading, decoding, running. Whatever comes, the end is an Error or a Trap.
-// Seeded, so that a failure can be run again.
+// Damaged code objects through the whole way in: reading, decoding, running. Whatever comes, the end is an Error or a
+// Trap. Seeded, so that a failure can be run again.
 
 #include "generator/assemble.h"
 #include "generator/decode.h"
@@ -62,9 +62,9 @@ TEST_CASE("a code object with flipped bytes is refused, traps or ends", "[quick]
 TEST_CASE("random dwords as code are refused, trap or end", "[quick]") {
   const auto kernel = generator::generate({}, isa::Machine{});
   const generator::CodeObject object = generator::read_code_object(kernel.code_object, "whole.co");
-  const auto code = std::search(kernel.code_object.begin(), kernel.code_object.end(), object.code.begin(),
-                                object.code.begin() + 64) -
-                    kernel.code_object.begin();
+  const auto code =
+      std::search(kernel.code_object.begin(), kernel.code_object.end(), object.code.begin(), object.code.begin() + 64) -
+      kernel.code_object.begin();
   Outcome outcome;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     CAPTURE(seed);
