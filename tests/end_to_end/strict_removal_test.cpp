@@ -6,7 +6,8 @@
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
 
-#include <cstring>
+#include <algorithm>
+#include <bit>
 
 using namespace zyfa;
 using namespace zyfa::runtime;
@@ -24,8 +25,8 @@ AttentionInputs inputs(bool causal, int queries = 300, int keys = 700) {
 }
 
 bool same_bits(const EmulatedRun& a, const EmulatedRun& b) {
-  return a.o == b.o && a.lse.size() == b.lse.size() &&
-         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  return a.o == b.o && std::ranges::equal(a.lse, b.lse, {}, bits, bits);
 }
 
 EmulatedRun run_strict(const Kernel& kernel, const AttentionInputs& in) {
