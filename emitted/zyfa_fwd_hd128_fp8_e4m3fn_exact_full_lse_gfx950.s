@@ -131,7 +131,7 @@
 ;   v71          old maximum
 ;   v200         other half's maximum
 ;   v201         shrink
-;   v71          lift - factor * maximum
+;   v71          exponent of the row's largest probability
 ;   v71          V address in the buffer
 ;   v71          K address in the buffer
 ;   v71          keys seen of the block
@@ -139,7 +139,7 @@
 ;   v71          old maximum
 ;   v200         other half's maximum
 ;   v201         shrink
-;   v71          lift - factor * maximum
+;   v71          exponent of the row's largest probability
 ;   v71          V address in the buffer
 ;   v71          O address
 ;   v200         lane / 32
@@ -543,9 +543,11 @@ no_next_tile:
   .loc 1 128 0
   v_max_f32_e32 v9, 0x800000, v9                                         ; schedules/arguments.cpp:128
   .loc 1 129 0
-  s_nop 0                                                                ; schedules/arguments.cpp:129
+  v_min_f32_e32 v9, 0x7f7fffff, v9                                       ; schedules/arguments.cpp:129
   .loc 1 130 0
-  v_readfirstlane_b32 s84, v9                                            ; schedules/arguments.cpp:130
+  s_nop 0                                                                ; schedules/arguments.cpp:130
+  .loc 1 131 0
+  v_readfirstlane_b32 s84, v9                                            ; schedules/arguments.cpp:131
   .loc 1 87 0
   s_mov_b64 s[86:87], s[8:9]                                             ; schedules/arguments.cpp:87
   .loc 1 77 0
@@ -611,20 +613,20 @@ no_next_tile:
   buffer_load_dwordx4 v[46:49], v9, s[88:91], 0 offen offset:32
   buffer_load_dwordx4 v[50:53], v9, s[88:91], 0 offen offset:64
   buffer_load_dwordx4 v[54:57], v9, s[88:91], 0 offen offset:96
-  .loc 5 104 0
-  v_lshrrev_b32_e32 v9, 2, v1                                            ; schedules/softmax.cpp:104
-  .loc 5 105 0
-  v_xor_b32_e32 v9, v9, v1                                               ; schedules/softmax.cpp:105
   .loc 5 106 0
-  v_and_b32_e32 v9, 4, v9                                                ; schedules/softmax.cpp:106
+  v_lshrrev_b32_e32 v9, 2, v1                                            ; schedules/softmax.cpp:106
   .loc 5 107 0
-  v_cmp_eq_u32_e64 s[86:87], 0, v9                                       ; schedules/softmax.cpp:107
+  v_xor_b32_e32 v9, v9, v1                                               ; schedules/softmax.cpp:107
   .loc 5 108 0
-  v_mov_b32_e32 v9, 0x38383838                                           ; schedules/softmax.cpp:108
+  v_and_b32_e32 v9, 4, v9                                                ; schedules/softmax.cpp:108
   .loc 5 109 0
-  s_nop 0                                                                ; schedules/softmax.cpp:109
+  v_cmp_eq_u32_e64 s[86:87], 0, v9                                       ; schedules/softmax.cpp:109
   .loc 5 110 0
-  v_cndmask_b32_e64 v58, 0, v9, s[86:87]                                 ; schedules/softmax.cpp:110
+  v_mov_b32_e32 v9, 0x38383838                                           ; schedules/softmax.cpp:110
+  .loc 5 111 0
+  s_nop 0                                                                ; schedules/softmax.cpp:111
+  .loc 5 112 0
+  v_cndmask_b32_e64 v58, 0, v9, s[86:87]                                 ; schedules/softmax.cpp:112
   v_cndmask_b32_e64 v59, 0, v9, s[86:87]
   v_cndmask_b32_e64 v60, 0, v9, s[86:87]
   v_cndmask_b32_e64 v61, 0, v9, s[86:87]
@@ -968,266 +970,329 @@ no_next_tile_2:
 maxima_steady:
   .loc 5 78 0
   v_mov_b32_e32 v71, 0x41000000                                          ; schedules/softmax.cpp:78
-  .loc 5 79 0
-  v_fma_f32 v71, -v9, s84, v71                                           ; schedules/softmax.cpp:79
   .loc 5 81 0
-  v_fma_f32 v136, v136, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v136, v136                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v137, v137, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v137, v137                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v138, v138, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v138, v138                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v139, v139, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v139, v139                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v140, v140, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v140, v140                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v141, v141, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v141, v141                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v142, v142, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v142, v142                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v143, v143, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v143, v143                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v144, v144, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v144, v144                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v145, v145, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v145, v145                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v146, v146, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v146, v146                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v147, v147, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v147, v147                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v148, v148, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v148, v148                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v149, v149, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v149, v149                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v150, v150, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v150, v150                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v151, v151, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v151, v151                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v152, v152, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v152, v152                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v153, v153, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v153, v153                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v154, v154, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v154, v154                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v155, v155, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v155, v155                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v156, v156, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v156, v156                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v157, v157, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v157, v157                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v158, v158, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v158, v158                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v159, v159, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v159, v159                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v160, v160, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v160, v160                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v161, v161, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v161, v161                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v162, v162, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v162, v162                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v163, v163, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v163, v163                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v164, v164, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v164, v164                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v165, v165, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v165, v165                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v166, v166, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v166, v166                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v167, v167, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v167, v167                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v168, v168, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v168, v168                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v169, v169, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v169, v169                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v170, v170, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v170, v170                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v171, v171, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v171, v171                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v172, v172, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v172, v172                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v173, v173, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v173, v173                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v174, v174, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v174, v174                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v175, v175, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v175, v175                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v176, v176, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v176, v176                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v177, v177, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v177, v177                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v178, v178, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v178, v178                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v179, v179, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v179, v179                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v180, v180, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v180, v180                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v181, v181, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v181, v181                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v182, v182, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v182, v182                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v183, v183, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v183, v183                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v184, v184, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v184, v184                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v185, v185, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v185, v185                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v186, v186, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v186, v186                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v187, v187, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v187, v187                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v188, v188, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v188, v188                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v189, v189, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v189, v189                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v190, v190, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v190, v190                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v191, v191, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v191, v191                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v192, v192, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v192, v192                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v193, v193, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v193, v193                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v194, v194, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v194, v194                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v195, v195, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v195, v195                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v196, v196, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v196, v196                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v197, v197, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v197, v197                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v198, v198, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v198, v198                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v199, v199, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v199, v199                                               ; schedules/softmax.cpp:82
-  .loc 5 85 0
-  v_add_f32_e32 v70, v136, v70                                           ; schedules/softmax.cpp:85
+  v_sub_f32_e32 v136, v136, v9                                           ; schedules/softmax.cpp:81
+  v_sub_f32_e32 v137, v137, v9
+  v_sub_f32_e32 v138, v138, v9
+  v_sub_f32_e32 v139, v139, v9
+  v_sub_f32_e32 v140, v140, v9
+  v_sub_f32_e32 v141, v141, v9
+  v_sub_f32_e32 v142, v142, v9
+  v_sub_f32_e32 v143, v143, v9
+  v_sub_f32_e32 v144, v144, v9
+  v_sub_f32_e32 v145, v145, v9
+  v_sub_f32_e32 v146, v146, v9
+  v_sub_f32_e32 v147, v147, v9
+  v_sub_f32_e32 v148, v148, v9
+  v_sub_f32_e32 v149, v149, v9
+  v_sub_f32_e32 v150, v150, v9
+  v_sub_f32_e32 v151, v151, v9
+  v_sub_f32_e32 v152, v152, v9
+  v_sub_f32_e32 v153, v153, v9
+  v_sub_f32_e32 v154, v154, v9
+  v_sub_f32_e32 v155, v155, v9
+  v_sub_f32_e32 v156, v156, v9
+  v_sub_f32_e32 v157, v157, v9
+  v_sub_f32_e32 v158, v158, v9
+  v_sub_f32_e32 v159, v159, v9
+  v_sub_f32_e32 v160, v160, v9
+  v_sub_f32_e32 v161, v161, v9
+  v_sub_f32_e32 v162, v162, v9
+  v_sub_f32_e32 v163, v163, v9
+  v_sub_f32_e32 v164, v164, v9
+  v_sub_f32_e32 v165, v165, v9
+  v_sub_f32_e32 v166, v166, v9
+  v_sub_f32_e32 v167, v167, v9
+  v_sub_f32_e32 v168, v168, v9
+  v_sub_f32_e32 v169, v169, v9
+  v_sub_f32_e32 v170, v170, v9
+  v_sub_f32_e32 v171, v171, v9
+  v_sub_f32_e32 v172, v172, v9
+  v_sub_f32_e32 v173, v173, v9
+  v_sub_f32_e32 v174, v174, v9
+  v_sub_f32_e32 v175, v175, v9
+  v_sub_f32_e32 v176, v176, v9
+  v_sub_f32_e32 v177, v177, v9
+  v_sub_f32_e32 v178, v178, v9
+  v_sub_f32_e32 v179, v179, v9
+  v_sub_f32_e32 v180, v180, v9
+  v_sub_f32_e32 v181, v181, v9
+  v_sub_f32_e32 v182, v182, v9
+  v_sub_f32_e32 v183, v183, v9
+  v_sub_f32_e32 v184, v184, v9
+  v_sub_f32_e32 v185, v185, v9
+  v_sub_f32_e32 v186, v186, v9
+  v_sub_f32_e32 v187, v187, v9
+  v_sub_f32_e32 v188, v188, v9
+  v_sub_f32_e32 v189, v189, v9
+  v_sub_f32_e32 v190, v190, v9
+  v_sub_f32_e32 v191, v191, v9
+  v_sub_f32_e32 v192, v192, v9
+  v_sub_f32_e32 v193, v193, v9
+  v_sub_f32_e32 v194, v194, v9
+  v_sub_f32_e32 v195, v195, v9
+  v_sub_f32_e32 v196, v196, v9
+  v_sub_f32_e32 v197, v197, v9
+  v_sub_f32_e32 v198, v198, v9
+  v_sub_f32_e32 v199, v199, v9
+  .loc 5 83 0
+  v_fma_f32 v136, v136, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v136, v136                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v137, v137, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v137, v137                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v138, v138, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v138, v138                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v139, v139, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v139, v139                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v140, v140, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v140, v140                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v141, v141, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v141, v141                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v142, v142, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v142, v142                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v143, v143, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v143, v143                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v144, v144, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v144, v144                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v145, v145, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v145, v145                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v146, v146, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v146, v146                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v147, v147, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v147, v147                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v148, v148, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v148, v148                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v149, v149, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v149, v149                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v150, v150, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v150, v150                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v151, v151, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v151, v151                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v152, v152, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v152, v152                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v153, v153, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v153, v153                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v154, v154, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v154, v154                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v155, v155, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v155, v155                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v156, v156, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v156, v156                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v157, v157, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v157, v157                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v158, v158, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v158, v158                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v159, v159, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v159, v159                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v160, v160, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v160, v160                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v161, v161, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v161, v161                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v162, v162, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v162, v162                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v163, v163, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v163, v163                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v164, v164, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v164, v164                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v165, v165, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v165, v165                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v166, v166, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v166, v166                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v167, v167, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v167, v167                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v168, v168, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v168, v168                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v169, v169, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v169, v169                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v170, v170, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v170, v170                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v171, v171, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v171, v171                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v172, v172, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v172, v172                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v173, v173, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v173, v173                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v174, v174, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v174, v174                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v175, v175, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v175, v175                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v176, v176, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v176, v176                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v177, v177, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v177, v177                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v178, v178, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v178, v178                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v179, v179, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v179, v179                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v180, v180, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v180, v180                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v181, v181, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v181, v181                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v182, v182, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v182, v182                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v183, v183, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v183, v183                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v184, v184, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v184, v184                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v185, v185, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v185, v185                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v186, v186, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v186, v186                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v187, v187, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v187, v187                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v188, v188, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v188, v188                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v189, v189, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v189, v189                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v190, v190, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v190, v190                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v191, v191, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v191, v191                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v192, v192, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v192, v192                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v193, v193, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v193, v193                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v194, v194, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v194, v194                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v195, v195, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v195, v195                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v196, v196, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v196, v196                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v197, v197, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v197, v197                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v198, v198, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v198, v198                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v199, v199, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v199, v199                                               ; schedules/softmax.cpp:84
+  .loc 5 87 0
+  v_add_f32_e32 v70, v136, v70                                           ; schedules/softmax.cpp:87
   v_add_f32_e32 v70, v137, v70
   v_add_f32_e32 v70, v138, v70
   v_add_f32_e32 v70, v139, v70
@@ -1291,53 +1356,53 @@ maxima_steady:
   v_add_f32_e32 v70, v197, v70
   v_add_f32_e32 v70, v198, v70
   v_add_f32_e32 v70, v199, v70
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v136, v136, v137                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v136, v136, v137                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v137, v140, v141
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v136, v138, v139 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v136, v138, v139 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v137, v142, v143 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v138, v144, v145                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v138, v144, v145                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v139, v148, v149
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v138, v146, v147 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v138, v146, v147 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v139, v150, v151 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v140, v152, v153                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v140, v152, v153                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v141, v156, v157
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v140, v154, v155 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v140, v154, v155 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v141, v158, v159 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v142, v160, v161                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v142, v160, v161                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v143, v164, v165
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v142, v162, v163 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v142, v162, v163 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v143, v166, v167 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v144, v168, v169                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v144, v168, v169                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v145, v172, v173
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v144, v170, v171 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v144, v170, v171 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v145, v174, v175 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v146, v176, v177                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v146, v176, v177                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v147, v180, v181
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v146, v178, v179 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v146, v178, v179 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v147, v182, v183 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v148, v184, v185                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v148, v184, v185                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v149, v188, v189
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v148, v186, v187 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v148, v186, v187 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v149, v190, v191 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v150, v192, v193                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v150, v192, v193                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v151, v196, v197
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v150, v194, v195 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v150, v194, v195 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v151, v198, v199 op_sel:[0,0,1]
   .loc 4 65 0
   v_add_u32_e32 v71, s78, v8                                             ; schedules/attention_forward.cpp:65
@@ -1389,8 +1454,8 @@ maxima_steady:
   s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[136:143], v[120:135] ; schedules/attention_forward.cpp:71
-  .loc 5 96 0
-  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:96
+  .loc 5 98 0
+  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:98
   .loc 3 144 0
   ds_read_b64_tr_b8 v[34:35], v71 offset:8416                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[36:37], v71 offset:8672
@@ -1412,8 +1477,8 @@ maxima_steady:
   s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[144:151], v[120:135] ; schedules/attention_forward.cpp:71
-  .loc 5 96 0
-  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[144:151], v[66:69]   ; schedules/softmax.cpp:96
+  .loc 5 98 0
+  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[144:151], v[66:69]   ; schedules/softmax.cpp:98
   .loc 4 106 0
   s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:106
   .loc 4 107 0
@@ -1858,266 +1923,329 @@ no_next_tile_3:
 maxima_steady_2:
   .loc 5 78 0
   v_mov_b32_e32 v71, 0x41000000                                          ; schedules/softmax.cpp:78
-  .loc 5 79 0
-  v_fma_f32 v71, -v9, s84, v71                                           ; schedules/softmax.cpp:79
   .loc 5 81 0
-  v_fma_f32 v136, v136, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v136, v136                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v137, v137, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v137, v137                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v138, v138, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v138, v138                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v139, v139, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v139, v139                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v140, v140, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v140, v140                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v141, v141, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v141, v141                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v142, v142, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v142, v142                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v143, v143, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v143, v143                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v144, v144, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v144, v144                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v145, v145, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v145, v145                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v146, v146, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v146, v146                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v147, v147, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v147, v147                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v148, v148, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v148, v148                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v149, v149, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v149, v149                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v150, v150, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v150, v150                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v151, v151, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v151, v151                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v152, v152, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v152, v152                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v153, v153, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v153, v153                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v154, v154, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v154, v154                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v155, v155, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v155, v155                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v156, v156, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v156, v156                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v157, v157, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v157, v157                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v158, v158, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v158, v158                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v159, v159, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v159, v159                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v160, v160, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v160, v160                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v161, v161, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v161, v161                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v162, v162, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v162, v162                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v163, v163, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v163, v163                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v164, v164, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v164, v164                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v165, v165, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v165, v165                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v166, v166, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v166, v166                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v167, v167, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v167, v167                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v168, v168, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v168, v168                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v169, v169, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v169, v169                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v170, v170, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v170, v170                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v171, v171, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v171, v171                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v172, v172, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v172, v172                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v173, v173, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v173, v173                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v174, v174, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v174, v174                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v175, v175, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v175, v175                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v176, v176, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v176, v176                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v177, v177, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v177, v177                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v178, v178, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v178, v178                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v179, v179, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v179, v179                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v180, v180, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v180, v180                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v181, v181, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v181, v181                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v182, v182, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v182, v182                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v183, v183, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v183, v183                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v184, v184, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v184, v184                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v185, v185, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v185, v185                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v186, v186, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v186, v186                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v187, v187, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v187, v187                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v188, v188, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v188, v188                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v189, v189, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v189, v189                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v190, v190, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v190, v190                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v191, v191, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v191, v191                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v192, v192, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v192, v192                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v193, v193, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v193, v193                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v194, v194, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v194, v194                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v195, v195, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v195, v195                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v196, v196, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v196, v196                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v197, v197, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v197, v197                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v198, v198, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v198, v198                                               ; schedules/softmax.cpp:82
-  .loc 5 81 0
-  v_fma_f32 v199, v199, s84, v71                                         ; schedules/softmax.cpp:81
-  .loc 5 82 0
-  v_exp_f32_e32 v199, v199                                               ; schedules/softmax.cpp:82
-  .loc 5 85 0
-  v_add_f32_e32 v70, v136, v70                                           ; schedules/softmax.cpp:85
+  v_sub_f32_e32 v136, v136, v9                                           ; schedules/softmax.cpp:81
+  v_sub_f32_e32 v137, v137, v9
+  v_sub_f32_e32 v138, v138, v9
+  v_sub_f32_e32 v139, v139, v9
+  v_sub_f32_e32 v140, v140, v9
+  v_sub_f32_e32 v141, v141, v9
+  v_sub_f32_e32 v142, v142, v9
+  v_sub_f32_e32 v143, v143, v9
+  v_sub_f32_e32 v144, v144, v9
+  v_sub_f32_e32 v145, v145, v9
+  v_sub_f32_e32 v146, v146, v9
+  v_sub_f32_e32 v147, v147, v9
+  v_sub_f32_e32 v148, v148, v9
+  v_sub_f32_e32 v149, v149, v9
+  v_sub_f32_e32 v150, v150, v9
+  v_sub_f32_e32 v151, v151, v9
+  v_sub_f32_e32 v152, v152, v9
+  v_sub_f32_e32 v153, v153, v9
+  v_sub_f32_e32 v154, v154, v9
+  v_sub_f32_e32 v155, v155, v9
+  v_sub_f32_e32 v156, v156, v9
+  v_sub_f32_e32 v157, v157, v9
+  v_sub_f32_e32 v158, v158, v9
+  v_sub_f32_e32 v159, v159, v9
+  v_sub_f32_e32 v160, v160, v9
+  v_sub_f32_e32 v161, v161, v9
+  v_sub_f32_e32 v162, v162, v9
+  v_sub_f32_e32 v163, v163, v9
+  v_sub_f32_e32 v164, v164, v9
+  v_sub_f32_e32 v165, v165, v9
+  v_sub_f32_e32 v166, v166, v9
+  v_sub_f32_e32 v167, v167, v9
+  v_sub_f32_e32 v168, v168, v9
+  v_sub_f32_e32 v169, v169, v9
+  v_sub_f32_e32 v170, v170, v9
+  v_sub_f32_e32 v171, v171, v9
+  v_sub_f32_e32 v172, v172, v9
+  v_sub_f32_e32 v173, v173, v9
+  v_sub_f32_e32 v174, v174, v9
+  v_sub_f32_e32 v175, v175, v9
+  v_sub_f32_e32 v176, v176, v9
+  v_sub_f32_e32 v177, v177, v9
+  v_sub_f32_e32 v178, v178, v9
+  v_sub_f32_e32 v179, v179, v9
+  v_sub_f32_e32 v180, v180, v9
+  v_sub_f32_e32 v181, v181, v9
+  v_sub_f32_e32 v182, v182, v9
+  v_sub_f32_e32 v183, v183, v9
+  v_sub_f32_e32 v184, v184, v9
+  v_sub_f32_e32 v185, v185, v9
+  v_sub_f32_e32 v186, v186, v9
+  v_sub_f32_e32 v187, v187, v9
+  v_sub_f32_e32 v188, v188, v9
+  v_sub_f32_e32 v189, v189, v9
+  v_sub_f32_e32 v190, v190, v9
+  v_sub_f32_e32 v191, v191, v9
+  v_sub_f32_e32 v192, v192, v9
+  v_sub_f32_e32 v193, v193, v9
+  v_sub_f32_e32 v194, v194, v9
+  v_sub_f32_e32 v195, v195, v9
+  v_sub_f32_e32 v196, v196, v9
+  v_sub_f32_e32 v197, v197, v9
+  v_sub_f32_e32 v198, v198, v9
+  v_sub_f32_e32 v199, v199, v9
+  .loc 5 83 0
+  v_fma_f32 v136, v136, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v136, v136                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v137, v137, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v137, v137                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v138, v138, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v138, v138                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v139, v139, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v139, v139                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v140, v140, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v140, v140                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v141, v141, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v141, v141                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v142, v142, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v142, v142                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v143, v143, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v143, v143                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v144, v144, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v144, v144                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v145, v145, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v145, v145                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v146, v146, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v146, v146                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v147, v147, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v147, v147                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v148, v148, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v148, v148                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v149, v149, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v149, v149                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v150, v150, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v150, v150                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v151, v151, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v151, v151                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v152, v152, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v152, v152                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v153, v153, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v153, v153                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v154, v154, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v154, v154                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v155, v155, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v155, v155                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v156, v156, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v156, v156                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v157, v157, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v157, v157                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v158, v158, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v158, v158                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v159, v159, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v159, v159                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v160, v160, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v160, v160                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v161, v161, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v161, v161                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v162, v162, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v162, v162                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v163, v163, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v163, v163                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v164, v164, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v164, v164                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v165, v165, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v165, v165                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v166, v166, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v166, v166                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v167, v167, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v167, v167                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v168, v168, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v168, v168                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v169, v169, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v169, v169                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v170, v170, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v170, v170                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v171, v171, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v171, v171                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v172, v172, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v172, v172                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v173, v173, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v173, v173                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v174, v174, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v174, v174                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v175, v175, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v175, v175                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v176, v176, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v176, v176                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v177, v177, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v177, v177                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v178, v178, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v178, v178                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v179, v179, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v179, v179                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v180, v180, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v180, v180                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v181, v181, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v181, v181                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v182, v182, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v182, v182                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v183, v183, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v183, v183                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v184, v184, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v184, v184                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v185, v185, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v185, v185                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v186, v186, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v186, v186                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v187, v187, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v187, v187                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v188, v188, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v188, v188                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v189, v189, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v189, v189                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v190, v190, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v190, v190                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v191, v191, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v191, v191                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v192, v192, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v192, v192                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v193, v193, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v193, v193                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v194, v194, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v194, v194                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v195, v195, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v195, v195                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v196, v196, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v196, v196                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v197, v197, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v197, v197                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v198, v198, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v198, v198                                               ; schedules/softmax.cpp:84
+  .loc 5 83 0
+  v_fma_f32 v199, v199, s84, v71                                         ; schedules/softmax.cpp:83
+  .loc 5 84 0
+  v_exp_f32_e32 v199, v199                                               ; schedules/softmax.cpp:84
+  .loc 5 87 0
+  v_add_f32_e32 v70, v136, v70                                           ; schedules/softmax.cpp:87
   v_add_f32_e32 v70, v137, v70
   v_add_f32_e32 v70, v138, v70
   v_add_f32_e32 v70, v139, v70
@@ -2181,53 +2309,53 @@ maxima_steady_2:
   v_add_f32_e32 v70, v197, v70
   v_add_f32_e32 v70, v198, v70
   v_add_f32_e32 v70, v199, v70
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v136, v136, v137                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v136, v136, v137                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v137, v140, v141
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v136, v138, v139 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v136, v138, v139 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v137, v142, v143 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v138, v144, v145                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v138, v144, v145                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v139, v148, v149
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v138, v146, v147 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v138, v146, v147 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v139, v150, v151 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v140, v152, v153                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v140, v152, v153                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v141, v156, v157
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v140, v154, v155 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v140, v154, v155 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v141, v158, v159 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v142, v160, v161                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v142, v160, v161                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v143, v164, v165
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v142, v162, v163 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v142, v162, v163 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v143, v166, v167 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v144, v168, v169                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v144, v168, v169                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v145, v172, v173
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v144, v170, v171 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v144, v170, v171 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v145, v174, v175 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v146, v176, v177                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v146, v176, v177                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v147, v180, v181
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v146, v178, v179 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v146, v178, v179 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v147, v182, v183 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v148, v184, v185                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v148, v184, v185                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v149, v188, v189
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v148, v186, v187 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v148, v186, v187 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v149, v190, v191 op_sel:[0,0,1]
-  .loc 5 89 0
-  v_cvt_pk_fp8_f32 v150, v192, v193                                      ; schedules/softmax.cpp:89
+  .loc 5 91 0
+  v_cvt_pk_fp8_f32 v150, v192, v193                                      ; schedules/softmax.cpp:91
   v_cvt_pk_fp8_f32 v151, v196, v197
-  .loc 5 90 0
-  v_cvt_pk_fp8_f32 v150, v194, v195 op_sel:[0,0,1]                       ; schedules/softmax.cpp:90
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v150, v194, v195 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v151, v198, v199 op_sel:[0,0,1]
   .loc 4 65 0
   v_add_u32_e32 v71, s78, v8                                             ; schedules/attention_forward.cpp:65
@@ -2279,8 +2407,8 @@ maxima_steady_2:
   s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[136:143], v[120:135] ; schedules/attention_forward.cpp:71
-  .loc 5 96 0
-  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:96
+  .loc 5 98 0
+  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:98
   .loc 3 144 0
   ds_read_b64_tr_b8 v[34:35], v71 offset:8416                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[36:37], v71 offset:8672
@@ -2302,8 +2430,8 @@ maxima_steady_2:
   s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:38
   .loc 4 71 0
   v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[144:151], v[120:135] ; schedules/attention_forward.cpp:71
-  .loc 5 96 0
-  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[144:151], v[66:69]   ; schedules/softmax.cpp:96
+  .loc 5 98 0
+  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[144:151], v[66:69]   ; schedules/softmax.cpp:98
   .loc 4 106 0
   s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:106
   .loc 4 107 0

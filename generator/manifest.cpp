@@ -51,12 +51,14 @@ ordered_json semantics(const AttentionPlan& plan) {
 }
 
 ordered_json limits() {
-  return {{"pointer_alignment_bytes", 16},
-          {"stride_alignment_bytes", 16},
+  return {{"q k v o alignment_bytes", 16},
+          {"q k v o stride_alignment_bytes", 16},
+          {"lse and descale alignment_bytes", 4},
+          {"lse and descale stride_alignment_bytes", 4},
           {"max_row_stride_bytes", max_row_stride_bytes},
           {"min_row_stride_bytes", "bytes of a row"},
-          {"max_seqlen", (std::int64_t{1} << 31) - 1 - 256},
-          {"max_heads", 1 << 20},
+          {"max_seqlen", max_seqlen},
+          {"max_heads", max_heads},
           {"softmax_scale", "finite, >= 0"},
           {"descales", "finite, > 0; v_descale may have any sign"}};
 }

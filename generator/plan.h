@@ -52,6 +52,13 @@ std::span<const SupportedShape> supported_shapes();
 std::string describe(const SupportedShape& shape);  // "--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax exact"
 
 // Largest distance between rows of Q, K, V or O in bytes: a tile's offsets from its first row are 32-bit.
-inline constexpr std::int64_t max_row_stride_bytes = (std::int64_t{1} << 24) - 1;
+// A multiple of 16 below 2^24.
+inline constexpr std::int64_t max_row_stride_bytes = (std::int64_t{1} << 24) - 16;
+
+// Keys and queries are counted in 32 bits with sign, in steps of a workgroup.
+inline constexpr std::int64_t max_seqlen = (std::int64_t{1} << 31) - 1 - 256;
+
+// Query heads: the division by heads_per_kv_head is exact up to here (schedules/arguments.cpp).
+inline constexpr std::int64_t max_heads = std::int64_t{1} << 20;
 
 }  // namespace zyfa::generator

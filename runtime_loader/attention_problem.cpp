@@ -43,11 +43,10 @@ void check_descales(const char* name, const std::vector<float>& descales, std::s
   }
 }
 
-// Zero, negative and non-finite scales are refused because kernels take the row maximum before scaling
-// (users.md A10).
+// Kernels take the row maximum before scaling, so a negative scale would make it the minimum (users.md A10).
 void check_scale(float softmax_scale) {
-  if (!(softmax_scale > 0) || !std::isfinite(softmax_scale)) {
-    throw Error("softmax_scale is {}; it must be positive and finite", softmax_scale);
+  if (!(softmax_scale >= 0) || !std::isfinite(softmax_scale)) {
+    throw Error("softmax_scale is {}; it must be finite and not negative", softmax_scale);
   }
 }
 

@@ -15,7 +15,9 @@ struct Tolerances {
   // Of an element's error, in units of its row's root mean square. A row's errors are about normal with at
   // most 0.06 of that (e4m3's largest rounding), so 0.5 is not reached by rounding, but by one wrong element.
   double element = 0.5;
-  double lse = 0.01;  // absolute, in natural logarithms
+  double lse = 0.01;  // absolute, in natural logarithms, beside lse_relative
+  // Of the LSE itself: fp32 rounds scale, both descales, log2(e), their product with the maximum and ln 2, 2^-24 each.
+  double lse_relative = 0x1p-21;
 };
 
 // What a kernel wrote. The last dimension of O is contiguous; strides are in elements.
@@ -40,6 +42,7 @@ struct Comparison {
   double max_abs_error = 0;          // infinity if O is not finite
   double max_element_error = 0;      // in units of the row's root mean square
   ElementPlace worst;                // where max_element_error is, or the first element that is not finite
+  double lse_max_excess = 0;         // the largest LSE error less what lse_relative allows its row
   double lse_max_error = 0;          // over rows with a finite reference; 0 if no LSE was given
   bool finite = true;                // no NaN or infinity in O, no NaN in LSE
   bool empty_rows_zero = true;       // O is exactly 0 in rows that see no key

@@ -1,7 +1,9 @@
 #include "runtime_loader/emulate.h"
 
+#include "generator/plan.h"
 #include "isa/error.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -91,11 +93,32 @@ void check_suits(const Kernel& kernel, const AttentionInputs& inputs) {
                 s.causal ? "" : "not ");
 }
 
-void check_row_strides(const Kernel& kernel, const AttentionKernargs& args) {
-  for (const TensorStrides& stride : {args.q_stride, args.k_stride, args.v_stride, args.o_stride})
-    if (stride.row > kernel.manifest.max_row_stride_bytes)
-      throw Error("a row stride of {} bytes is more than the kernel's limit of {}", stride.row,
-                  kernel.manifest.max_row_stride_bytes);
+void check_tensor(std::string_view name, std::uint64_t address, const TensorStrides& stride, std::int64_t rows,
+                  std::int64_t row_bytes, std::int64_t max_row_stride) {
+  constexpr std::int64_t alignment = 16;
+  if (address % alignment != 0)
+    throw Error("{} is at {:#x}; the kernel needs a multiple of {} bytes", name, address, alignment);
+  for (const std::int64_t bytes : {stride.row, stride.head, stride.batch})
+    if (bytes % alignment != 0)
+      throw Error("{} has a stride of {} bytes; the kernel needs multiples of {}", name, bytes, alignment);
+  if (rows > 1 && (stride.row < row_bytes || stride.row > max_row_stride))
+    throw Error("{} has a row stride of {} bytes; the kernel takes {} to {}", name, stride.row, row_bytes,
+                max_row_stride);
+}
+
+// The limits that the kernel's manifest states.
+void check_limits(const Kernel& kernel, const AttentionKernargs& args, int heads) {
+  const generator::AttentionConfig& config = kernel.manifest.config;
+  const std::int64_t limit = kernel.manifest.max_row_stride_bytes;
+  check_tensor("q", args.q, args.q_stride, args.seqlen_q, config.head_dim, limit);
+  check_tensor("k", args.k, args.k_stride, args.seqlen_k, config.head_dim, limit);
+  check_tensor("v", args.v, args.v_stride, args.seqlen_k, config.v_head_dim, limit);
+  check_tensor("o", args.o, args.o_stride, args.seqlen_q, std::int64_t{config.v_head_dim} * 2, limit);
+  if (std::max(args.seqlen_q, args.seqlen_k) > generator::max_seqlen)
+    throw Error("a sequence of {} rows is longer than the kernel's limit of {}", std::max(args.seqlen_q, args.seqlen_k),
+                generator::max_seqlen);
+  if (heads > generator::max_heads)
+    throw Error("{} query heads are more than the kernel's limit of {}", heads, generator::max_heads);
 }
 
 emulator::Launch launch(const Kernel& kernel, std::uint32_t queries, int heads, int batch,
@@ -149,7 +172,7 @@ double attention_flops(const AttentionShape& shape) {
 
 emulator::Result launch_on_emulator(const Kernel& kernel, const AttentionKernargs& arguments, int heads, int batch,
                                     emulator::GlobalMemory memory, const emulator::Options& options) {
-  check_row_strides(kernel, arguments);
+  check_limits(kernel, arguments, heads);
   if (arguments.seqlen_q == 0) return {};
   const std::uint64_t address = memory.place_read_only("kernel arguments", std::as_bytes(std::span(&arguments, 1)));
   return emulator::run(kernel.code.program, launch(kernel, arguments.seqlen_q, heads, batch, address), memory, options);

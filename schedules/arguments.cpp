@@ -126,6 +126,7 @@ S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place) {
   k.v_mul_f32(t, k_descale, t);
   k.v_mul_f32(t, std::numbers::log2e_v<float>, t);
   k.v_max_f32(t, std::numeric_limits<float>::min(), t);
+  k.v_min_f32(t, std::numeric_limits<float>::max(), t);
   k.settle();
   k.v_readfirstlane_b32(factor, t);
   return factor;

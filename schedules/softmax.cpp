@@ -74,11 +74,13 @@ void raise_maximum(Builder& k, V<64> s, const RowState& rows, V<64> o, S<1> fact
 
 V<16> probabilities(Builder& k, V<64> s, const RowState& rows, S<1> factor, int lift) {
   const auto scope = k.scope();
-  const V<1> bias = k.vgpr("lift - factor * maximum");
-  k.v_mov_b32(bias, std::bit_cast<std::uint32_t>(static_cast<float>(lift)));
-  k.v_fma_f32(bias, generator::negated(rows.maximum), factor, bias);
+  const V<1> lifted = k.vgpr("exponent of the row's largest probability");
+  k.v_mov_b32(lifted, std::bit_cast<std::uint32_t>(static_cast<float>(lift)));
+  // The difference first: a rounded lift - factor * maximum would be off by octaves where logits are huge, and a
+  // probability past 448 is NaN in e4m3. This exponent never exceeds the lift.
+  for (int i = 0; i < 64; ++i) k.v_sub_f32(s[i], s[i], rows.maximum);
   for (int i = 0; i < 64; ++i) {
-    k.v_fma_f32(s[i], s[i], factor, bias);
+    k.v_fma_f32(s[i], s[i], factor, lifted);
     k.v_exp_f32(s[i], s[i]);
   }
   if (rows.unrounded)

@@ -38,7 +38,7 @@ struct Launch {
   bool pass_dispatch_id = false;
   std::array<bool, 3> pass_workgroup_id{true, true, true};
   std::uint32_t user_sgprs = 2;  // workgroup ids start at this scalar register
-  std::uint32_t mode = 0x2f0;    // MODE register; the HSA default: denormals on, dx10_clamp and ieee set
+  std::uint32_t mode = 0x3f0;    // MODE register; the HSA default: denormals on, dx10_clamp and ieee set
   std::uint32_t lds_bytes = 0;
   std::uint32_t entry = 0;  // index of the first instruction
   MemoryModel memory_model = MemoryModel::architecture;

@@ -213,11 +213,23 @@ TEST_CASE("Attention: rows far apart, more than 4 GiB in all", "[attention]") {
   }
 }
 
-TEST_CASE("Attention: a row stride beyond the limit is refused", "[quick][attention]") {
+TEST_CASE("Attention: arguments beyond the manifest's limits are refused", "[quick][attention]") {
   const AttentionInputs inputs =
       make_inputs({.batch = 1, .heads = 1, .kv_heads = 1, .seqlen_q = 2, .seqlen_k = 2}, InputKind::ones, 1, 1);
-  PlacedProblem problem(inputs, {.sparse_row_stride = generator::max_row_stride_bytes + 1});
-  REQUIRE_THROWS_AS(problem.run(generate_kernel(false, false)), Error);
+  const Kernel kernel = generate_kernel(false, false);
+  const auto refused = [&](auto change) {
+    PlacedProblem problem(inputs, {});
+    problem.run(kernel);
+    change(problem.arguments);
+    REQUIRE_THROWS_AS(problem.run(kernel), Error);
+  };
+  refused([](auto& args) { args.k_stride.row = generator::max_row_stride_bytes + 16; });
+  refused([](auto& args) { args.q_stride.row = 112; });   // less than a row
+  refused([](auto& args) { args.v_stride.row = -128; });  // rows may not run backwards
+  refused([](auto& args) { args.o_stride.row = 264; });   // not a multiple of 16
+  refused([](auto& args) { args.k_stride.head += 4; });
+  refused([](auto& args) { args.q += 8; });
+  refused([](auto& args) { args.seqlen_k = 0x7fffffff; });
 }
 
 TEST_CASE("Attention: a V of ones gives exactly 1", "[quick][attention]") {
@@ -264,10 +276,25 @@ TEST_CASE("Attention: softmax_scale is an argument", "[quick][attention]") {
     check_close(run_and_compare(kernel, inputs).comparison);
   }
   SECTION("0: every visible key weighs the same") {
-    PlacedProblem problem(inputs, {});
-    problem.arguments.softmax_scale = 0;
-    inputs.softmax_scale = 1e-30F;  // the reference takes no 0
-    check_placed(kernel, inputs, problem);
+    inputs.softmax_scale = 0;
+    check_close(run_and_compare(kernel, inputs).comparison);
+  }
+}
+
+TEST_CASE("Attention: logits of any size leave no NaN", "[quick][attention]") {
+  // Where factor * maximum passes 2^24, a bias rounded to fp32 is off by octaves and would push P past e4m3's 448.
+  const AttentionShape shape{.batch = 1, .heads = 2, .kv_heads = 1, .seqlen_q = 200, .seqlen_k = 300};
+  const Kernel kernel = generate_kernel(false, true);
+  AttentionInputs inputs = make_inputs(shape, InputKind::gaussian, 2, 5);
+  for (const float grown : {1e3F, 1e6F, 1e7F, 1e9F, 1e20F}) {
+    CAPTURE(grown);
+    AttentionInputs large = inputs;
+    for (float& descale : large.q_descale) descale *= grown;
+    const Comparison c = run_and_compare(kernel, large).comparison;
+    CAPTURE(c.relative_error, c.max_element_error, c.lse_max_error, c.lse_max_excess);
+    CHECK(c.finite);
+    CHECK(c.relative_error < 0.04);
+    CHECK(c.passed);  // with an LSE as good as fp32 can be at that size
   }
 }
 

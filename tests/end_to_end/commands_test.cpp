@@ -265,8 +265,8 @@ TEST_CASE("zyfa-run refuses in one line", "[quick][commands]") {
 
 TEST_CASE("zyfa-run says where an endless loop turns", "[quick][commands]") {
   const KernelDirectory kernel;
-  check_refused(run({kernel.co(), "--max-instructions", "2000"}),
-                {"too many instructions", "2000", "wave", "workgroup (", "schedules/", ".cpp:", "loop"});
+  check_refused(run({kernel.co(), "--max-instructions", "700"}),
+                {"too many instructions", "700", "wave", "workgroup (", "schedules/", ".cpp:", "loop"});
 }
 
 TEST_CASE("zyfa-run takes tensors from files and saves its output", "[quick][commands]") {

@@ -374,7 +374,7 @@ TEST_CASE("quantise: tensors that do not belong together or are not finite are r
   REQUIRE_THROWS_AS(shape_of(q, ramp({1, 5, 3, 8}, 1), ramp({1, 5, 3, 16}, 1), false), Error);
   REQUIRE_THROWS_AS(shape_of(ramp({3, 4, 8}, 1), k, v, false), Error);
   REQUIRE_THROWS_AS(quantise(shape, q, v, v, 1), Error);
-  REQUIRE_THROWS_AS(quantise(shape, q, k, v, 0), Error);
+  REQUIRE_THROWS_AS(quantise(shape, q, k, v, -1), Error);
   for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
     std::vector<float> values = to_floats(k);
     values[(3 * 2 + 1) * 8 + 6] = bad;

@@ -192,6 +192,6 @@ TEST_CASE("reference: bad inputs are refused", "[quick][reference]") {
   SECTION("NaN code") { inputs.v[3] = 0xff; }
   SECTION("short tensor") { inputs.k.pop_back(); }
   SECTION("missing descale") { inputs.q_descale.clear(); }
-  SECTION("zero scale") { inputs.softmax_scale = 0; }
+  SECTION("negative scale") { inputs.softmax_scale = -1; }
   REQUIRE_THROWS_AS(reference_attention(inputs), Error);
 }
