@@ -98,7 +98,12 @@ KernelBody Builder::finish() {
     if (isa::is_branch(inst)) inst.args[0].value = static_cast<std::uint32_t>(labels_.at(inst.args[0].value).position);
   for (const ArrivalWait& pending : arrival_waits_)
     waits_[pending.request].producers = arrivals_[pending.arrival].producers;
-  program = insert_waits(std::move(program), waits_, settles_, machine_);
+  // Schedules settle where the built-in machine needs it and rely on the order of instructions elsewhere. A machine
+  // with other wait states gets what it lacks before any instruction.
+  std::vector<SettleRequest> settles = settles_;
+  if (machine_ != isa::Machine{})
+    for (std::uint32_t i = 0; i < code_.size(); ++i) settles.push_back({i, code_[i].where});
+  program = insert_waits(std::move(program), waits_, std::move(settles), machine_);
 
   if (const auto found = isa::check_hazards(program, machine_); !found.empty())
     throw Error("{}", first_line("hazard", found.size(), found.front().message(program)));

@@ -59,20 +59,16 @@ AttentionConfig config_from_json(const nlohmann::json& json, std::string_view so
   read(json, "causal", config.causal, source);
   read(json, "softmax", softmax, source);
   read(json, "lse", config.lse, source);
-  read(json, "code_object_version", config.code_object_version, source);
+  read(json, "cov", config.code_object_version, source);
   config.dtype = parse_dtype(dtype);
   config.softmax = parse_softmax(softmax);
   return config;
 }
 
 nlohmann::ordered_json to_json(const AttentionConfig& config) {
-  return {{"dtype", name(config.dtype)},
-          {"head_dim", config.head_dim},
-          {"v_head_dim", config.v_head_dim},
-          {"causal", config.causal},
-          {"softmax", name(config.softmax)},
-          {"lse", config.lse},
-          {"code_object_version", config.code_object_version}};
+  return {{"dtype", name(config.dtype)},      {"head_dim", config.head_dim},     {"v_head_dim", config.v_head_dim},
+          {"causal", config.causal},          {"softmax", name(config.softmax)}, {"lse", config.lse},
+          {"cov", config.code_object_version}};
 }
 
 }  // namespace zyfa::generator

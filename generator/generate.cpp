@@ -3,6 +3,8 @@
 #include "generator/assemble.h"
 #include "generator/emit.h"
 #include "generator/link.h"
+#include "generator/machine_file.h"
+#include "generator/sha256.h"
 #include "schedules/catalog.h"
 
 #include <cerrno>
@@ -15,6 +17,11 @@ namespace fs = std::filesystem;
 
 GeneratedKernel generate(const AttentionConfig& config, const isa::Machine& machine) {
   GeneratedKernel kernel{.plan = make_plan(config), .body = {}, .assembly = {}, .code_object = {}, .manifest = {}};
+  // Another machine gives other bytes, so it gives another name.
+  if (const auto changes = changed_values(machine); !changes.empty()) {
+    const std::string text = changes.dump();
+    kernel.plan.symbol += "_machine" + sha256(std::as_bytes(std::span(text))).substr(0, 8);
+  }
   kernel.body = schedules::build_kernel(kernel.plan, machine);
   kernel.assembly = emit_assembly(kernel.plan, kernel.body);
   kernel.code_object = link(assemble(kernel.assembly, kernel.plan.symbol + ".s"));

@@ -1,9 +1,9 @@
 #include "generator/machine_file.h"
 
+#include "generator/json_file.h"
 #include "isa/error.h"
 
 #include <algorithm>
-#include <fstream>
 
 namespace zyfa::generator {
 namespace {
@@ -63,19 +63,6 @@ const Json& value_in(const Key& key, const Json& entry) {
   return entry.at("value");
 }
 
-Json parse_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) throw Error("{}: cannot be read", path.string());
-  Json json;
-  try {
-    json = Json::parse(file);
-  } catch (const Json::parse_error& problem) {
-    throw Error("{}: not JSON: {}", path.string(), problem.what());
-  }
-  if (!json.is_object()) throw Error("{}: not a JSON object of machine parameters", path.string());
-  return json;
-}
-
 }  // namespace
 
 Json to_json(const Machine& machine) {
@@ -89,9 +76,18 @@ Json to_json(const Machine& machine) {
   return json;
 }
 
+Json changed_values(const Machine& machine) {
+  Json changes = Json::object();
+  const Json built_in = to_json(Machine{}), given = to_json(machine);
+  for (const auto& [name, entry] : given.items())
+    if (entry != built_in[name]) changes[name] = entry["value"];
+  return changes;
+}
+
 Machine load_machine(const std::filesystem::path& path) {
   Machine machine;
-  const Json json = parse_file(path);
+  const Json json = read_json_file(path);
+  if (!json.is_object()) throw Error("{}: not a JSON object of machine parameters", path.string());
   for (const auto& [name, entry] : json.items()) {
     const auto parameters = isa::machine_parameters();
     const auto found = std::ranges::find(parameters, std::string_view(name), &Parameter::name);

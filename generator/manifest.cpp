@@ -1,9 +1,9 @@
 #include "generator/manifest.h"
 
+#include "generator/json_file.h"
 #include "generator/kernargs.h"
+#include "generator/machine_file.h"
 #include "generator/sha256.h"
-
-#include <fstream>
 
 namespace zyfa::generator {
 namespace {
@@ -92,6 +92,7 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
           {"code_object_version", plan.config.code_object_version},
           {"validation", "by emulation only; not run on a gfx950"},
           {"config", to_json(plan.config)},
+          {"machine_overrides", changed_values(machine)},
           {"sha256", {{"code_object", sha256(code_object)}}},
           {"launch", launch(plan)},
           {"kernargs", kernargs()},
@@ -126,11 +127,7 @@ Manifest manifest_from_json(const nlohmann::json& json, const std::string& sourc
 }
 
 Manifest read_manifest(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) throw Error("cannot open manifest {}", file.string());
-  const auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw Error("{} is not JSON", file.string());
-  return manifest_from_json(json, file.string());
+  return manifest_from_json(read_json_file(file), file.string());
 }
 
 }  // namespace zyfa::generator

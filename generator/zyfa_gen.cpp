@@ -1,12 +1,12 @@
 // zyfa-gen: from a shape on the command line to a kernel's .s, .co and .json.
 
 #include "generator/generate.h"
+#include "generator/json_file.h"
 #include "generator/machine_file.h"
 
 #include <fmt/ostream.h>
 #include <CLI/CLI.hpp>
 
-#include <fstream>
 #include <iostream>
 #include <optional>
 
@@ -31,20 +31,15 @@ struct Arguments {
   bool list = false, json = false, print_machine = false;
 };
 
-nlohmann::json read_json(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw Error("cannot open {}", file);
-  auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
-  if (json.is_discarded()) throw Error("{} is not JSON", file);
-  return json;
-}
-
 AttentionConfig configuration(const Arguments& args) {
   if (!args.config_file && !args.head_dim)
     throw Error("say which kernel: --head-dim N or --config FILE (--list shows the supported shapes)");
   AttentionConfig config;
-  if (args.config_file) config = config_from_json(read_json(*args.config_file), *args.config_file);
-  if (args.head_dim) config.head_dim = config.v_head_dim = *args.head_dim;
+  if (args.config_file) config = config_from_json(read_json_file(*args.config_file), *args.config_file);
+  if (args.head_dim) {
+    if (config.v_head_dim == config.head_dim) config.v_head_dim = *args.head_dim;  // it follows unless it was set apart
+    config.head_dim = *args.head_dim;
+  }
   if (args.v_head_dim) config.v_head_dim = *args.v_head_dim;
   if (args.dtype) config.dtype = parse_dtype(*args.dtype);
   if (args.softmax) config.softmax = parse_softmax(*args.softmax);

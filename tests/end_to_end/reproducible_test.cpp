@@ -1,6 +1,7 @@
 // The same configuration gives the same bytes: again, from another directory, and as the reference set in emitted/ has
 // them.
 #include "isa/error.h"
+#include "isa/hazards.h"
 #include "runtime_loader/kernel.h"
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
@@ -90,6 +91,32 @@ TEST_CASE("Reproducible: no two kernels share a symbol", "[quick][reproducible]"
     ++kernels;
   }
   CHECK(symbols.size() == kernels);
+}
+
+TEST_CASE("Reproducible: a machine with other wait states gets a correct kernel of another name",
+          "[quick][reproducible]") {
+  const generator::AttentionConfig config;
+  const generator::GeneratedKernel built_in = generated(config);
+  CHECK(built_in.manifest["machine_overrides"].empty());
+  for (const isa::Parameter& parameter : isa::machine_parameters()) {
+    if (parameter.unit != "wait states") continue;
+    CAPTURE(parameter.name);
+    isa::Machine machine;
+    std::visit(
+        [&machine](auto member) {
+          if constexpr (std::is_same_v<decltype(member), isa::PerPass isa::Machine::*>)
+            for (int isa::PerPass::*pass :
+                 {&isa::PerPass::p2, &isa::PerPass::p4, &isa::PerPass::p8, &isa::PerPass::p16})
+              machine.*member.*pass += 3;
+          else
+            machine.*member += 3;
+        },
+        parameter.member);
+    const generator::GeneratedKernel kernel = generator::generate(config, machine);
+    CHECK(isa::check_hazards(kernel.body.program, machine).empty());
+    CHECK(kernel.plan.symbol != built_in.plan.symbol);
+    CHECK(kernel.manifest["machine_overrides"].contains(std::string(parameter.name)));
+  }
 }
 
 TEST_CASE("Reproducible: the reference set in emitted/", "[quick][reproducible]") {

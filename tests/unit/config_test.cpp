@@ -65,7 +65,7 @@ TEST_CASE("Plan: only what a schedule offers", "[quick][plan]") {
         "no schedule for head dim 64, value head dim 64, dtype fp8_e4m3fn, softmax exact; accepted: --dtype fp8 "
         "--head-dim 128 --v-head-dim 128 --softmax exact");
   CHECK(refusal(R"({"v_head_dim": 64})").starts_with("no schedule for head dim 128, value head dim 64"));
-  CHECK(refusal(R"({"code_object_version": 4})") == "code object version 4 is not supported; accepted: 5, 6");
+  CHECK(refusal(R"({"cov": 4})") == "code object version 4 is not supported; accepted: 5, 6");
 }
 
 TEST_CASE("Plan: the LDS map holds two tiles of K and V with their padding", "[quick][plan]") {
