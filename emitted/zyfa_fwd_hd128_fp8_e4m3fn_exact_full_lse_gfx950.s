@@ -415,18 +415,18 @@ zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950:
   v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:27
   .loc 3 130 0
   v_add_u32_e32 v8, 0x4100, v8                                           ; schedules/tiles.cpp:130
-  .loc 4 122 0
-  s_mov_b32 s79, 0                                                       ; schedules/attention_forward.cpp:122
-  .loc 4 123 0
-  s_mov_b32 s78, 0x8200                                                  ; schedules/attention_forward.cpp:123
-  .loc 4 81 0
-  s_cmp_lt_u32 s79, s71                                                  ; schedules/attention_forward.cpp:81
-  .loc 4 82 0
-  s_cbranch_scc0 no_next_tile                                            ; schedules/attention_forward.cpp:82
+  .loc 4 124 0
+  s_mov_b32 s79, 0                                                       ; schedules/attention_forward.cpp:124
+  .loc 4 125 0
+  s_mov_b32 s78, 0x8200                                                  ; schedules/attention_forward.cpp:125
   .loc 4 83 0
-  s_sub_u32 s84, 0x8200, s78                                             ; schedules/attention_forward.cpp:83
+  s_cmp_lt_u32 s79, s71                                                  ; schedules/attention_forward.cpp:83
   .loc 4 84 0
-  s_sub_u32 s85, s65, s79                                                ; schedules/attention_forward.cpp:84
+  s_cbranch_scc0 no_next_tile                                            ; schedules/attention_forward.cpp:84
+  .loc 4 85 0
+  s_sub_u32 s84, 0x8200, s78                                             ; schedules/attention_forward.cpp:85
+  .loc 4 86 0
+  s_sub_u32 s85, s65, s79                                                ; schedules/attention_forward.cpp:86
   .loc 3 98 0
   s_min_u32 s86, s85, 0x80                                               ; schedules/tiles.cpp:98
   .loc 3 99 0
@@ -472,8 +472,8 @@ zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950:
   .loc 3 108 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:108
 no_next_tile:
-  .loc 4 125 0
-  s_mov_b32 s78, 0                                                       ; schedules/attention_forward.cpp:125
+  .loc 4 127 0
+  s_mov_b32 s78, 0                                                       ; schedules/attention_forward.cpp:127
   .loc 1 96 0
   s_mov_b64 s[88:89], s[18:19]                                           ; schedules/arguments.cpp:96
   .loc 1 77 0
@@ -613,20 +613,20 @@ no_next_tile:
   buffer_load_dwordx4 v[46:49], v9, s[88:91], 0 offen offset:32
   buffer_load_dwordx4 v[50:53], v9, s[88:91], 0 offen offset:64
   buffer_load_dwordx4 v[54:57], v9, s[88:91], 0 offen offset:96
-  .loc 5 106 0
-  v_lshrrev_b32_e32 v9, 2, v1                                            ; schedules/softmax.cpp:106
   .loc 5 107 0
-  v_xor_b32_e32 v9, v9, v1                                               ; schedules/softmax.cpp:107
+  v_lshrrev_b32_e32 v9, 2, v1                                            ; schedules/softmax.cpp:107
   .loc 5 108 0
-  v_and_b32_e32 v9, 4, v9                                                ; schedules/softmax.cpp:108
+  v_xor_b32_e32 v9, v9, v1                                               ; schedules/softmax.cpp:108
   .loc 5 109 0
-  v_cmp_eq_u32_e64 s[86:87], 0, v9                                       ; schedules/softmax.cpp:109
+  v_and_b32_e32 v9, 4, v9                                                ; schedules/softmax.cpp:109
   .loc 5 110 0
-  v_mov_b32_e32 v9, 0x38383838                                           ; schedules/softmax.cpp:110
+  v_cmp_eq_u32_e64 s[86:87], 0, v9                                       ; schedules/softmax.cpp:110
   .loc 5 111 0
-  s_nop 0                                                                ; schedules/softmax.cpp:111
+  v_mov_b32_e32 v9, 0x38383838                                           ; schedules/softmax.cpp:111
   .loc 5 112 0
-  v_cndmask_b32_e64 v58, 0, v9, s[86:87]                                 ; schedules/softmax.cpp:112
+  s_nop 0                                                                ; schedules/softmax.cpp:112
+  .loc 5 113 0
+  v_cndmask_b32_e64 v58, 0, v9, s[86:87]                                 ; schedules/softmax.cpp:113
   v_cndmask_b32_e64 v59, 0, v9, s[86:87]
   v_cndmask_b32_e64 v60, 0, v9, s[86:87]
   v_cndmask_b32_e64 v61, 0, v9, s[86:87]
@@ -634,17 +634,17 @@ no_next_tile:
   v_cndmask_b32_e64 v63, 0, v9, s[86:87]
   v_cndmask_b32_e64 v64, 0, v9, s[86:87]
   v_cndmask_b32_e64 v65, 0, v9, s[86:87]
-  .loc 5 21 0
-  v_mov_b32_e32 v70, 0                                                   ; schedules/softmax.cpp:21
-  .loc 5 23 0
-  v_mov_b32_e32 v9, 0xcc000000                                           ; schedules/softmax.cpp:23
+  .loc 5 22 0
+  v_mov_b32_e32 v70, 0                                                   ; schedules/softmax.cpp:22
   .loc 5 24 0
-  v_mov_b32_e32 v66, 0                                                   ; schedules/softmax.cpp:24
+  v_mov_b32_e32 v9, 0xcc000000                                           ; schedules/softmax.cpp:24
+  .loc 5 25 0
+  v_mov_b32_e32 v66, 0                                                   ; schedules/softmax.cpp:25
   v_mov_b32_e32 v67, 0
   v_mov_b32_e32 v68, 0
   v_mov_b32_e32 v69, 0
-  .loc 4 149 0
-  v_mov_b32_e32 v72, 0                                                   ; schedules/attention_forward.cpp:149
+  .loc 4 151 0
+  v_mov_b32_e32 v72, 0                                                   ; schedules/attention_forward.cpp:151
   v_mov_b32_e32 v73, 0
   v_mov_b32_e32 v74, 0
   v_mov_b32_e32 v75, 0
@@ -709,24 +709,24 @@ no_next_tile:
   v_mov_b32_e32 v134, 0
   v_mov_b32_e32 v135, 0
 full_tiles:
-  .loc 4 99 0
-  s_cmp_lt_u32 s79, s69                                                  ; schedules/attention_forward.cpp:99
-  .loc 4 100 0
-  s_cbranch_scc0 edge_tiles                                              ; schedules/attention_forward.cpp:100
   .loc 4 101 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/attention_forward.cpp:101
+  s_cmp_lt_u32 s79, s69                                                  ; schedules/attention_forward.cpp:101
   .loc 4 102 0
-  s_barrier                                                              ; schedules/attention_forward.cpp:102
+  s_cbranch_scc0 edge_tiles                                              ; schedules/attention_forward.cpp:102
   .loc 4 103 0
-  s_add_u32 s85, s79, 0x80                                               ; schedules/attention_forward.cpp:103
-  .loc 4 81 0
-  s_cmp_lt_u32 s85, s71                                                  ; schedules/attention_forward.cpp:81
-  .loc 4 82 0
-  s_cbranch_scc0 no_next_tile_2                                          ; schedules/attention_forward.cpp:82
+  s_waitcnt vmcnt(0)                                                     ; schedules/attention_forward.cpp:103
+  .loc 4 104 0
+  s_barrier                                                              ; schedules/attention_forward.cpp:104
+  .loc 4 105 0
+  s_add_u32 s85, s79, 0x80                                               ; schedules/attention_forward.cpp:105
   .loc 4 83 0
-  s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:83
+  s_cmp_lt_u32 s85, s71                                                  ; schedules/attention_forward.cpp:83
   .loc 4 84 0
-  s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:84
+  s_cbranch_scc0 no_next_tile_2                                          ; schedules/attention_forward.cpp:84
+  .loc 4 85 0
+  s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:85
+  .loc 4 86 0
+  s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:86
   .loc 3 98 0
   s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
   .loc 3 99 0
@@ -772,8 +772,8 @@ full_tiles:
   .loc 3 108 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:108
 no_next_tile_2:
-  .loc 4 49 0
-  v_add_u32_e32 v71, s78, v7                                             ; schedules/attention_forward.cpp:49
+  .loc 4 51 0
+  v_add_u32_e32 v71, s78, v7                                             ; schedules/attention_forward.cpp:51
   .loc 3 136 0
   ds_read_b128 v[10:13], v71                                             ; schedules/tiles.cpp:136
   .loc 3 137 0
@@ -790,60 +790,60 @@ no_next_tile_2:
   ds_read_b128 v[34:37], v71 offset:4672                                 ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[38:41], v71 offset:4704                                 ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 55 0
-  v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:55
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 57 0
+  v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:57
   .loc 3 136 0
   ds_read_b128 v[10:13], v71 offset:8320                                 ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[14:17], v71 offset:8352                                 ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 57 0
-  v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[18:25], v[50:57], v[136:151]  ; schedules/attention_forward.cpp:57
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 59 0
+  v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[18:25], v[50:57], v[136:151]  ; schedules/attention_forward.cpp:59
   .loc 3 136 0
   ds_read_b128 v[18:21], v71 offset:12480                                ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[22:25], v71 offset:12512                                ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 55 0
-  v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:55
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 57 0
+  v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:57
   .loc 3 136 0
   ds_read_b128 v[26:29], v71 offset:8832                                 ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[30:33], v71 offset:8864                                 ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 57 0
-  v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[34:41], v[50:57], v[152:167]  ; schedules/attention_forward.cpp:57
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 59 0
+  v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[34:41], v[50:57], v[152:167]  ; schedules/attention_forward.cpp:59
   .loc 3 136 0
   ds_read_b128 v[34:37], v71 offset:12992                                ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[38:41], v71 offset:13024                                ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 55 0
-  v_mfma_f32_32x32x64_f8f6f4 v[168:183], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:55
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/attention_forward.cpp:38
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
   .loc 4 57 0
-  v_mfma_f32_32x32x64_f8f6f4 v[168:183], v[18:25], v[50:57], v[168:183]  ; schedules/attention_forward.cpp:57
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(2)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 55 0
-  v_mfma_f32_32x32x64_f8f6f4 v[184:199], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:55
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:38
+  v_mfma_f32_32x32x64_f8f6f4 v[168:183], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:57
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 59 0
+  v_mfma_f32_32x32x64_f8f6f4 v[168:183], v[18:25], v[50:57], v[168:183]  ; schedules/attention_forward.cpp:59
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(2)                                                   ; schedules/attention_forward.cpp:40
   .loc 4 57 0
-  v_mfma_f32_32x32x64_f8f6f4 v[184:199], v[34:41], v[50:57], v[184:199]  ; schedules/attention_forward.cpp:57
-  .loc 5 54 0
-  v_mov_b32_e32 v71, v9                                                  ; schedules/softmax.cpp:54
+  v_mfma_f32_32x32x64_f8f6f4 v[184:199], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:57
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 59 0
+  v_mfma_f32_32x32x64_f8f6f4 v[184:199], v[34:41], v[50:57], v[184:199]  ; schedules/attention_forward.cpp:59
   .loc 5 55 0
-  s_nop 0                                                                ; schedules/softmax.cpp:55
+  v_mov_b32_e32 v71, v9                                                  ; schedules/softmax.cpp:55
   .loc 5 56 0
-  v_max3_f32 v9, v9, v136, v137                                          ; schedules/softmax.cpp:56
+  s_nop 0                                                                ; schedules/softmax.cpp:56
+  .loc 5 57 0
+  v_max3_f32 v9, v9, v136, v137                                          ; schedules/softmax.cpp:57
   v_max3_f32 v9, v9, v138, v139
   v_max3_f32 v9, v9, v140, v141
   v_max3_f32 v9, v9, v142, v143
@@ -875,28 +875,28 @@ no_next_tile_2:
   v_max3_f32 v9, v9, v194, v195
   v_max3_f32 v9, v9, v196, v197
   v_max3_f32 v9, v9, v198, v199
-  .loc 5 57 0
-  v_mov_b32_e32 v200, v9                                                 ; schedules/softmax.cpp:57
   .loc 5 58 0
-  s_nop 1                                                                ; schedules/softmax.cpp:58
+  v_mov_b32_e32 v200, v9                                                 ; schedules/softmax.cpp:58
   .loc 5 59 0
-  v_permlane32_swap_b32_e32 v9, v200                                     ; schedules/softmax.cpp:59
+  s_nop 1                                                                ; schedules/softmax.cpp:59
   .loc 5 60 0
-  v_max_f32_e32 v9, v9, v200                                             ; schedules/softmax.cpp:60
-  .loc 5 63 0
-  v_cmp_lt_f32_e32 vcc, v71, v9                                          ; schedules/softmax.cpp:63
+  v_permlane32_swap_b32_e32 v9, v200                                     ; schedules/softmax.cpp:60
+  .loc 5 61 0
+  v_max_f32_e32 v9, v9, v200                                             ; schedules/softmax.cpp:61
   .loc 5 64 0
-  v_sub_f32_e32 v201, v71, v9                                            ; schedules/softmax.cpp:64
+  v_cmp_lt_f32_e32 vcc, v71, v9                                          ; schedules/softmax.cpp:64
   .loc 5 65 0
-  s_cbranch_vccz maxima_steady                                           ; schedules/softmax.cpp:65
+  v_sub_f32_e32 v201, v71, v9                                            ; schedules/softmax.cpp:65
   .loc 5 66 0
-  v_mul_f32_e32 v201, s84, v201                                          ; schedules/softmax.cpp:66
+  s_cbranch_vccz maxima_steady                                           ; schedules/softmax.cpp:66
   .loc 5 67 0
-  v_exp_f32_e32 v201, v201                                               ; schedules/softmax.cpp:67
+  v_mul_f32_e32 v201, s84, v201                                          ; schedules/softmax.cpp:67
   .loc 5 68 0
-  s_nop 0                                                                ; schedules/softmax.cpp:68
+  v_exp_f32_e32 v201, v201                                               ; schedules/softmax.cpp:68
   .loc 5 69 0
-  v_mul_f32_e32 v72, v201, v72                                           ; schedules/softmax.cpp:69
+  s_nop 0                                                                ; schedules/softmax.cpp:69
+  .loc 5 70 0
+  v_mul_f32_e32 v72, v201, v72                                           ; schedules/softmax.cpp:70
   v_mul_f32_e32 v73, v201, v73
   v_mul_f32_e32 v74, v201, v74
   v_mul_f32_e32 v75, v201, v75
@@ -960,18 +960,18 @@ no_next_tile_2:
   v_mul_f32_e32 v133, v201, v133
   v_mul_f32_e32 v134, v201, v134
   v_mul_f32_e32 v135, v201, v135
-  .loc 5 70 0
-  v_mul_f32_e32 v66, v201, v66                                           ; schedules/softmax.cpp:70
+  .loc 5 71 0
+  v_mul_f32_e32 v66, v201, v66                                           ; schedules/softmax.cpp:71
   v_mul_f32_e32 v67, v201, v67
   v_mul_f32_e32 v68, v201, v68
   v_mul_f32_e32 v69, v201, v69
-  .loc 5 71 0
-  v_mul_f32_e32 v70, v201, v70                                           ; schedules/softmax.cpp:71
+  .loc 5 72 0
+  v_mul_f32_e32 v70, v201, v70                                           ; schedules/softmax.cpp:72
 maxima_steady:
-  .loc 5 78 0
-  v_mov_b32_e32 v71, 0x41000000                                          ; schedules/softmax.cpp:78
-  .loc 5 81 0
-  v_sub_f32_e32 v136, v136, v9                                           ; schedules/softmax.cpp:81
+  .loc 5 79 0
+  v_mov_b32_e32 v71, 0x41000000                                          ; schedules/softmax.cpp:79
+  .loc 5 82 0
+  v_sub_f32_e32 v136, v136, v9                                           ; schedules/softmax.cpp:82
   v_sub_f32_e32 v137, v137, v9
   v_sub_f32_e32 v138, v138, v9
   v_sub_f32_e32 v139, v139, v9
@@ -1035,264 +1035,264 @@ maxima_steady:
   v_sub_f32_e32 v197, v197, v9
   v_sub_f32_e32 v198, v198, v9
   v_sub_f32_e32 v199, v199, v9
-  .loc 5 83 0
-  v_fma_f32 v136, v136, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v136, v136                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v137, v137, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v137, v137                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v138, v138, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v138, v138                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v139, v139, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v139, v139                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v140, v140, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v140, v140                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v141, v141, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v141, v141                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v142, v142, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v142, v142                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v143, v143, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v143, v143                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v144, v144, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v144, v144                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v145, v145, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v145, v145                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v146, v146, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v146, v146                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v147, v147, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v147, v147                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v148, v148, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v148, v148                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v149, v149, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v149, v149                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v150, v150, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v150, v150                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v151, v151, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v151, v151                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v152, v152, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v152, v152                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v153, v153, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v153, v153                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v154, v154, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v154, v154                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v155, v155, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v155, v155                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v156, v156, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v156, v156                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v157, v157, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v157, v157                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v158, v158, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v158, v158                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v159, v159, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v159, v159                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v160, v160, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v160, v160                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v161, v161, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v161, v161                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v162, v162, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v162, v162                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v163, v163, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v163, v163                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v164, v164, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v164, v164                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v165, v165, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v165, v165                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v166, v166, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v166, v166                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v167, v167, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v167, v167                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v168, v168, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v168, v168                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v169, v169, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v169, v169                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v170, v170, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v170, v170                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v171, v171, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v171, v171                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v172, v172, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v172, v172                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v173, v173, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v173, v173                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v174, v174, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v174, v174                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v175, v175, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v175, v175                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v176, v176, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v176, v176                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v177, v177, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v177, v177                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v178, v178, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v178, v178                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v179, v179, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v179, v179                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v180, v180, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v180, v180                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v181, v181, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v181, v181                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v182, v182, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v182, v182                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v183, v183, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v183, v183                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v184, v184, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v184, v184                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v185, v185, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v185, v185                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v186, v186, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v186, v186                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v187, v187, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v187, v187                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v188, v188, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v188, v188                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v189, v189, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v189, v189                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v190, v190, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v190, v190                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v191, v191, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v191, v191                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v192, v192, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v192, v192                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v193, v193, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v193, v193                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v194, v194, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v194, v194                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v195, v195, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v195, v195                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v196, v196, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v196, v196                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v197, v197, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v197, v197                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v198, v198, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v198, v198                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v199, v199, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v199, v199                                               ; schedules/softmax.cpp:84
-  .loc 5 87 0
-  v_add_f32_e32 v70, v136, v70                                           ; schedules/softmax.cpp:87
+  .loc 5 84 0
+  v_fma_f32 v136, v136, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v136, v136                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v137, v137, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v137, v137                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v138, v138, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v138, v138                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v139, v139, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v139, v139                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v140, v140, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v140, v140                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v141, v141, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v141, v141                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v142, v142, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v142, v142                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v143, v143, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v143, v143                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v144, v144, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v144, v144                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v145, v145, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v145, v145                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v146, v146, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v146, v146                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v147, v147, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v147, v147                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v148, v148, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v148, v148                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v149, v149, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v149, v149                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v150, v150, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v150, v150                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v151, v151, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v151, v151                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v152, v152, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v152, v152                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v153, v153, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v153, v153                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v154, v154, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v154, v154                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v155, v155, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v155, v155                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v156, v156, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v156, v156                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v157, v157, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v157, v157                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v158, v158, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v158, v158                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v159, v159, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v159, v159                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v160, v160, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v160, v160                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v161, v161, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v161, v161                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v162, v162, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v162, v162                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v163, v163, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v163, v163                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v164, v164, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v164, v164                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v165, v165, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v165, v165                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v166, v166, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v166, v166                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v167, v167, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v167, v167                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v168, v168, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v168, v168                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v169, v169, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v169, v169                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v170, v170, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v170, v170                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v171, v171, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v171, v171                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v172, v172, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v172, v172                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v173, v173, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v173, v173                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v174, v174, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v174, v174                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v175, v175, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v175, v175                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v176, v176, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v176, v176                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v177, v177, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v177, v177                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v178, v178, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v178, v178                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v179, v179, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v179, v179                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v180, v180, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v180, v180                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v181, v181, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v181, v181                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v182, v182, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v182, v182                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v183, v183, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v183, v183                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v184, v184, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v184, v184                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v185, v185, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v185, v185                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v186, v186, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v186, v186                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v187, v187, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v187, v187                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v188, v188, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v188, v188                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v189, v189, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v189, v189                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v190, v190, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v190, v190                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v191, v191, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v191, v191                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v192, v192, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v192, v192                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v193, v193, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v193, v193                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v194, v194, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v194, v194                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v195, v195, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v195, v195                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v196, v196, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v196, v196                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v197, v197, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v197, v197                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v198, v198, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v198, v198                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v199, v199, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v199, v199                                               ; schedules/softmax.cpp:85
+  .loc 5 88 0
+  v_add_f32_e32 v70, v136, v70                                           ; schedules/softmax.cpp:88
   v_add_f32_e32 v70, v137, v70
   v_add_f32_e32 v70, v138, v70
   v_add_f32_e32 v70, v139, v70
@@ -1356,56 +1356,56 @@ maxima_steady:
   v_add_f32_e32 v70, v197, v70
   v_add_f32_e32 v70, v198, v70
   v_add_f32_e32 v70, v199, v70
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v136, v136, v137                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v136, v136, v137                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v137, v140, v141
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v136, v138, v139 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v136, v138, v139 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v137, v142, v143 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v138, v144, v145                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v138, v144, v145                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v139, v148, v149
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v138, v146, v147 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v138, v146, v147 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v139, v150, v151 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v140, v152, v153                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v140, v152, v153                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v141, v156, v157
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v140, v154, v155 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v140, v154, v155 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v141, v158, v159 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v142, v160, v161                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v142, v160, v161                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v143, v164, v165
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v142, v162, v163 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v142, v162, v163 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v143, v166, v167 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v144, v168, v169                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v144, v168, v169                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v145, v172, v173
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v144, v170, v171 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v144, v170, v171 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v145, v174, v175 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v146, v176, v177                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v146, v176, v177                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v147, v180, v181
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v146, v178, v179 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v146, v178, v179 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v147, v182, v183 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v148, v184, v185                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v148, v184, v185                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v149, v188, v189
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v148, v186, v187 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v148, v186, v187 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v149, v190, v191 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v150, v192, v193                                      ; schedules/softmax.cpp:91
-  v_cvt_pk_fp8_f32 v151, v196, v197
   .loc 5 92 0
-  v_cvt_pk_fp8_f32 v150, v194, v195 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  v_cvt_pk_fp8_f32 v150, v192, v193                                      ; schedules/softmax.cpp:92
+  v_cvt_pk_fp8_f32 v151, v196, v197
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v150, v194, v195 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v151, v198, v199 op_sel:[0,0,1]
-  .loc 4 65 0
-  v_add_u32_e32 v71, s78, v8                                             ; schedules/attention_forward.cpp:65
+  .loc 4 67 0
+  v_add_u32_e32 v71, s78, v8                                             ; schedules/attention_forward.cpp:67
   .loc 3 144 0
   ds_read_b64_tr_b8 v[10:11], v71                                        ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[12:13], v71 offset:256
@@ -1423,87 +1423,87 @@ maxima_steady:
   ds_read_b64_tr_b8 v[36:37], v71 offset:352
   ds_read_b64_tr_b8 v[38:39], v71 offset:608
   ds_read_b64_tr_b8 v[40:41], v71 offset:864
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[136:143], v[72:87]    ; schedules/attention_forward.cpp:71
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[136:143], v[72:87]    ; schedules/attention_forward.cpp:73
   .loc 3 144 0
   ds_read_b64_tr_b8 v[10:11], v71 offset:8320                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[12:13], v71 offset:8576
   ds_read_b64_tr_b8 v[14:15], v71 offset:8832
   ds_read_b64_tr_b8 v[16:17], v71 offset:9088
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[136:143], v[88:103]  ; schedules/attention_forward.cpp:71
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[136:143], v[88:103]  ; schedules/attention_forward.cpp:73
   .loc 3 144 0
   ds_read_b64_tr_b8 v[18:19], v71 offset:8352                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[20:21], v71 offset:8608
   ds_read_b64_tr_b8 v[22:23], v71 offset:8864
   ds_read_b64_tr_b8 v[24:25], v71 offset:9120
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[136:143], v[104:119] ; schedules/attention_forward.cpp:71
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[136:143], v[104:119] ; schedules/attention_forward.cpp:73
   .loc 3 144 0
   ds_read_b64_tr_b8 v[26:27], v71 offset:8384                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[28:29], v71 offset:8640
   ds_read_b64_tr_b8 v[30:31], v71 offset:8896
   ds_read_b64_tr_b8 v[32:33], v71 offset:9152
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[136:143], v[120:135] ; schedules/attention_forward.cpp:71
-  .loc 5 98 0
-  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:98
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[136:143], v[120:135] ; schedules/attention_forward.cpp:73
+  .loc 5 99 0
+  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:99
   .loc 3 144 0
   ds_read_b64_tr_b8 v[34:35], v71 offset:8416                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[36:37], v71 offset:8672
   ds_read_b64_tr_b8 v[38:39], v71 offset:8928
   ds_read_b64_tr_b8 v[40:41], v71 offset:9184
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[144:151], v[72:87]    ; schedules/attention_forward.cpp:71
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[144:151], v[88:103]  ; schedules/attention_forward.cpp:71
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[144:151], v[104:119] ; schedules/attention_forward.cpp:71
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[144:151], v[120:135] ; schedules/attention_forward.cpp:71
-  .loc 5 98 0
-  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[144:151], v[66:69]   ; schedules/softmax.cpp:98
-  .loc 4 106 0
-  s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:106
-  .loc 4 107 0
-  s_sub_u32 s78, 0x8200, s78                                             ; schedules/attention_forward.cpp:107
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[144:151], v[72:87]    ; schedules/attention_forward.cpp:73
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[144:151], v[88:103]  ; schedules/attention_forward.cpp:73
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[144:151], v[104:119] ; schedules/attention_forward.cpp:73
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[144:151], v[120:135] ; schedules/attention_forward.cpp:73
+  .loc 5 99 0
+  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[144:151], v[66:69]   ; schedules/softmax.cpp:99
   .loc 4 108 0
-  s_branch full_tiles                                                    ; schedules/attention_forward.cpp:108
+  s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:108
+  .loc 4 109 0
+  s_sub_u32 s78, 0x8200, s78                                             ; schedules/attention_forward.cpp:109
+  .loc 4 110 0
+  s_branch full_tiles                                                    ; schedules/attention_forward.cpp:110
 edge_tiles:
-  .loc 4 99 0
-  s_cmp_lt_u32 s79, s70                                                  ; schedules/attention_forward.cpp:99
-  .loc 4 100 0
-  s_cbranch_scc0 tiles_of_other_waves                                    ; schedules/attention_forward.cpp:100
   .loc 4 101 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/attention_forward.cpp:101
+  s_cmp_lt_u32 s79, s70                                                  ; schedules/attention_forward.cpp:101
   .loc 4 102 0
-  s_barrier                                                              ; schedules/attention_forward.cpp:102
+  s_cbranch_scc0 tiles_of_other_waves                                    ; schedules/attention_forward.cpp:102
   .loc 4 103 0
-  s_add_u32 s85, s79, 0x80                                               ; schedules/attention_forward.cpp:103
-  .loc 4 81 0
-  s_cmp_lt_u32 s85, s71                                                  ; schedules/attention_forward.cpp:81
-  .loc 4 82 0
-  s_cbranch_scc0 no_next_tile_3                                          ; schedules/attention_forward.cpp:82
+  s_waitcnt vmcnt(0)                                                     ; schedules/attention_forward.cpp:103
+  .loc 4 104 0
+  s_barrier                                                              ; schedules/attention_forward.cpp:104
+  .loc 4 105 0
+  s_add_u32 s85, s79, 0x80                                               ; schedules/attention_forward.cpp:105
   .loc 4 83 0
-  s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:83
+  s_cmp_lt_u32 s85, s71                                                  ; schedules/attention_forward.cpp:83
   .loc 4 84 0
-  s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:84
+  s_cbranch_scc0 no_next_tile_3                                          ; schedules/attention_forward.cpp:84
+  .loc 4 85 0
+  s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:85
+  .loc 4 86 0
+  s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:86
   .loc 3 98 0
   s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
   .loc 3 99 0
@@ -1549,8 +1549,8 @@ edge_tiles:
   .loc 3 108 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:108
 no_next_tile_3:
-  .loc 4 49 0
-  v_add_u32_e32 v71, s78, v7                                             ; schedules/attention_forward.cpp:49
+  .loc 4 51 0
+  v_add_u32_e32 v71, s78, v7                                             ; schedules/attention_forward.cpp:51
   .loc 3 136 0
   ds_read_b128 v[10:13], v71                                             ; schedules/tiles.cpp:136
   .loc 3 137 0
@@ -1567,236 +1567,236 @@ no_next_tile_3:
   ds_read_b128 v[34:37], v71 offset:4672                                 ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[38:41], v71 offset:4704                                 ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 55 0
-  v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:55
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 57 0
+  v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:57
   .loc 3 136 0
   ds_read_b128 v[10:13], v71 offset:8320                                 ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[14:17], v71 offset:8352                                 ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 57 0
-  v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[18:25], v[50:57], v[136:151]  ; schedules/attention_forward.cpp:57
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 59 0
+  v_mfma_f32_32x32x64_f8f6f4 v[136:151], v[18:25], v[50:57], v[136:151]  ; schedules/attention_forward.cpp:59
   .loc 3 136 0
   ds_read_b128 v[18:21], v71 offset:12480                                ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[22:25], v71 offset:12512                                ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 55 0
-  v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:55
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 57 0
+  v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:57
   .loc 3 136 0
   ds_read_b128 v[26:29], v71 offset:8832                                 ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[30:33], v71 offset:8864                                 ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 57 0
-  v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[34:41], v[50:57], v[152:167]  ; schedules/attention_forward.cpp:57
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 59 0
+  v_mfma_f32_32x32x64_f8f6f4 v[152:167], v[34:41], v[50:57], v[152:167]  ; schedules/attention_forward.cpp:59
   .loc 3 136 0
   ds_read_b128 v[34:37], v71 offset:12992                                ; schedules/tiles.cpp:136
   .loc 3 137 0
   ds_read_b128 v[38:41], v71 offset:13024                                ; schedules/tiles.cpp:137
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 55 0
-  v_mfma_f32_32x32x64_f8f6f4 v[168:183], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:55
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/attention_forward.cpp:38
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/attention_forward.cpp:40
   .loc 4 57 0
-  v_mfma_f32_32x32x64_f8f6f4 v[168:183], v[18:25], v[50:57], v[168:183]  ; schedules/attention_forward.cpp:57
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(2)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 55 0
-  v_mfma_f32_32x32x64_f8f6f4 v[184:199], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:55
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:38
+  v_mfma_f32_32x32x64_f8f6f4 v[168:183], v[10:17], v[42:49], 0           ; schedules/attention_forward.cpp:57
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 59 0
+  v_mfma_f32_32x32x64_f8f6f4 v[168:183], v[18:25], v[50:57], v[168:183]  ; schedules/attention_forward.cpp:59
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(2)                                                   ; schedules/attention_forward.cpp:40
   .loc 4 57 0
-  v_mfma_f32_32x32x64_f8f6f4 v[184:199], v[34:41], v[50:57], v[184:199]  ; schedules/attention_forward.cpp:57
-  .loc 5 33 0
-  v_mov_b32_e32 v200, 0xff800000                                         ; schedules/softmax.cpp:33
+  v_mfma_f32_32x32x64_f8f6f4 v[184:199], v[26:33], v[42:49], 0           ; schedules/attention_forward.cpp:57
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 59 0
+  v_mfma_f32_32x32x64_f8f6f4 v[184:199], v[34:41], v[50:57], v[184:199]  ; schedules/attention_forward.cpp:59
   .loc 5 34 0
-  v_lshrrev_b32_e32 v71, 5, v1                                           ; schedules/softmax.cpp:34
+  v_mov_b32_e32 v200, 0xff800000                                         ; schedules/softmax.cpp:34
   .loc 5 35 0
-  v_lshlrev_b32_e32 v71, 2, v71                                          ; schedules/softmax.cpp:35
+  v_lshrrev_b32_e32 v71, 5, v1                                           ; schedules/softmax.cpp:35
   .loc 5 36 0
-  v_sub_u32_e32 v71, v2, v71                                             ; schedules/softmax.cpp:36
+  v_lshlrev_b32_e32 v71, 2, v71                                          ; schedules/softmax.cpp:36
   .loc 5 37 0
-  v_subrev_u32_e32 v71, s79, v71                                         ; schedules/softmax.cpp:37
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 0, v71                                      ; schedules/softmax.cpp:40
+  v_sub_u32_e32 v71, v2, v71                                             ; schedules/softmax.cpp:37
+  .loc 5 38 0
+  v_subrev_u32_e32 v71, s79, v71                                         ; schedules/softmax.cpp:38
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 0, v71                                      ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 1, v71
   v_cmp_lt_i32_e64 s[90:91], 2, v71
   v_cmp_lt_i32_e64 s[92:93], 3, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v136, v200, v136, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v136, v200, v136, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v137, v200, v137, s[88:89]
   v_cndmask_b32_e64 v138, v200, v138, s[90:91]
   v_cndmask_b32_e64 v139, v200, v139, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 8, v71                                      ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 8, v71                                      ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 9, v71
   v_cmp_lt_i32_e64 s[90:91], 10, v71
   v_cmp_lt_i32_e64 s[92:93], 11, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v140, v200, v140, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v140, v200, v140, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v141, v200, v141, s[88:89]
   v_cndmask_b32_e64 v142, v200, v142, s[90:91]
   v_cndmask_b32_e64 v143, v200, v143, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 16, v71                                     ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 16, v71                                     ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 17, v71
   v_cmp_lt_i32_e64 s[90:91], 18, v71
   v_cmp_lt_i32_e64 s[92:93], 19, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v144, v200, v144, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v144, v200, v144, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v145, v200, v145, s[88:89]
   v_cndmask_b32_e64 v146, v200, v146, s[90:91]
   v_cndmask_b32_e64 v147, v200, v147, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 24, v71                                     ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 24, v71                                     ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 25, v71
   v_cmp_lt_i32_e64 s[90:91], 26, v71
   v_cmp_lt_i32_e64 s[92:93], 27, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v148, v200, v148, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v148, v200, v148, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v149, v200, v149, s[88:89]
   v_cndmask_b32_e64 v150, v200, v150, s[90:91]
   v_cndmask_b32_e64 v151, v200, v151, s[92:93]
-  .loc 5 47 0
-  v_subrev_u32_e32 v71, 32, v71                                          ; schedules/softmax.cpp:47
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 0, v71                                      ; schedules/softmax.cpp:40
+  .loc 5 48 0
+  v_subrev_u32_e32 v71, 32, v71                                          ; schedules/softmax.cpp:48
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 0, v71                                      ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 1, v71
   v_cmp_lt_i32_e64 s[90:91], 2, v71
   v_cmp_lt_i32_e64 s[92:93], 3, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v152, v200, v152, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v152, v200, v152, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v153, v200, v153, s[88:89]
   v_cndmask_b32_e64 v154, v200, v154, s[90:91]
   v_cndmask_b32_e64 v155, v200, v155, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 8, v71                                      ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 8, v71                                      ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 9, v71
   v_cmp_lt_i32_e64 s[90:91], 10, v71
   v_cmp_lt_i32_e64 s[92:93], 11, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v156, v200, v156, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v156, v200, v156, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v157, v200, v157, s[88:89]
   v_cndmask_b32_e64 v158, v200, v158, s[90:91]
   v_cndmask_b32_e64 v159, v200, v159, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 16, v71                                     ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 16, v71                                     ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 17, v71
   v_cmp_lt_i32_e64 s[90:91], 18, v71
   v_cmp_lt_i32_e64 s[92:93], 19, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v160, v200, v160, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v160, v200, v160, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v161, v200, v161, s[88:89]
   v_cndmask_b32_e64 v162, v200, v162, s[90:91]
   v_cndmask_b32_e64 v163, v200, v163, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 24, v71                                     ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 24, v71                                     ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 25, v71
   v_cmp_lt_i32_e64 s[90:91], 26, v71
   v_cmp_lt_i32_e64 s[92:93], 27, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v164, v200, v164, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v164, v200, v164, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v165, v200, v165, s[88:89]
   v_cndmask_b32_e64 v166, v200, v166, s[90:91]
   v_cndmask_b32_e64 v167, v200, v167, s[92:93]
-  .loc 5 47 0
-  v_subrev_u32_e32 v71, 32, v71                                          ; schedules/softmax.cpp:47
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 0, v71                                      ; schedules/softmax.cpp:40
+  .loc 5 48 0
+  v_subrev_u32_e32 v71, 32, v71                                          ; schedules/softmax.cpp:48
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 0, v71                                      ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 1, v71
   v_cmp_lt_i32_e64 s[90:91], 2, v71
   v_cmp_lt_i32_e64 s[92:93], 3, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v168, v200, v168, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v168, v200, v168, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v169, v200, v169, s[88:89]
   v_cndmask_b32_e64 v170, v200, v170, s[90:91]
   v_cndmask_b32_e64 v171, v200, v171, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 8, v71                                      ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 8, v71                                      ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 9, v71
   v_cmp_lt_i32_e64 s[90:91], 10, v71
   v_cmp_lt_i32_e64 s[92:93], 11, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v172, v200, v172, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v172, v200, v172, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v173, v200, v173, s[88:89]
   v_cndmask_b32_e64 v174, v200, v174, s[90:91]
   v_cndmask_b32_e64 v175, v200, v175, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 16, v71                                     ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 16, v71                                     ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 17, v71
   v_cmp_lt_i32_e64 s[90:91], 18, v71
   v_cmp_lt_i32_e64 s[92:93], 19, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v176, v200, v176, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v176, v200, v176, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v177, v200, v177, s[88:89]
   v_cndmask_b32_e64 v178, v200, v178, s[90:91]
   v_cndmask_b32_e64 v179, v200, v179, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 24, v71                                     ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 24, v71                                     ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 25, v71
   v_cmp_lt_i32_e64 s[90:91], 26, v71
   v_cmp_lt_i32_e64 s[92:93], 27, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v180, v200, v180, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v180, v200, v180, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v181, v200, v181, s[88:89]
   v_cndmask_b32_e64 v182, v200, v182, s[90:91]
   v_cndmask_b32_e64 v183, v200, v183, s[92:93]
-  .loc 5 47 0
-  v_subrev_u32_e32 v71, 32, v71                                          ; schedules/softmax.cpp:47
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 0, v71                                      ; schedules/softmax.cpp:40
+  .loc 5 48 0
+  v_subrev_u32_e32 v71, 32, v71                                          ; schedules/softmax.cpp:48
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 0, v71                                      ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 1, v71
   v_cmp_lt_i32_e64 s[90:91], 2, v71
   v_cmp_lt_i32_e64 s[92:93], 3, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v184, v200, v184, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v184, v200, v184, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v185, v200, v185, s[88:89]
   v_cndmask_b32_e64 v186, v200, v186, s[90:91]
   v_cndmask_b32_e64 v187, v200, v187, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 8, v71                                      ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 8, v71                                      ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 9, v71
   v_cmp_lt_i32_e64 s[90:91], 10, v71
   v_cmp_lt_i32_e64 s[92:93], 11, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v188, v200, v188, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v188, v200, v188, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v189, v200, v189, s[88:89]
   v_cndmask_b32_e64 v190, v200, v190, s[90:91]
   v_cndmask_b32_e64 v191, v200, v191, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 16, v71                                     ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 16, v71                                     ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 17, v71
   v_cmp_lt_i32_e64 s[90:91], 18, v71
   v_cmp_lt_i32_e64 s[92:93], 19, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v192, v200, v192, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v192, v200, v192, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v193, v200, v193, s[88:89]
   v_cndmask_b32_e64 v194, v200, v194, s[90:91]
   v_cndmask_b32_e64 v195, v200, v195, s[92:93]
-  .loc 5 40 0
-  v_cmp_lt_i32_e64 s[86:87], 24, v71                                     ; schedules/softmax.cpp:40
+  .loc 5 41 0
+  v_cmp_lt_i32_e64 s[86:87], 24, v71                                     ; schedules/softmax.cpp:41
   v_cmp_lt_i32_e64 s[88:89], 25, v71
   v_cmp_lt_i32_e64 s[90:91], 26, v71
   v_cmp_lt_i32_e64 s[92:93], 27, v71
-  .loc 5 44 0
-  v_cndmask_b32_e64 v196, v200, v196, s[86:87]                           ; schedules/softmax.cpp:44
+  .loc 5 45 0
+  v_cndmask_b32_e64 v196, v200, v196, s[86:87]                           ; schedules/softmax.cpp:45
   v_cndmask_b32_e64 v197, v200, v197, s[88:89]
   v_cndmask_b32_e64 v198, v200, v198, s[90:91]
   v_cndmask_b32_e64 v199, v200, v199, s[92:93]
-  .loc 5 47 0
-  v_subrev_u32_e32 v71, 32, v71                                          ; schedules/softmax.cpp:47
-  .loc 5 54 0
-  v_mov_b32_e32 v71, v9                                                  ; schedules/softmax.cpp:54
-  .loc 5 56 0
-  v_max3_f32 v9, v9, v136, v137                                          ; schedules/softmax.cpp:56
+  .loc 5 48 0
+  v_subrev_u32_e32 v71, 32, v71                                          ; schedules/softmax.cpp:48
+  .loc 5 55 0
+  v_mov_b32_e32 v71, v9                                                  ; schedules/softmax.cpp:55
+  .loc 5 57 0
+  v_max3_f32 v9, v9, v136, v137                                          ; schedules/softmax.cpp:57
   v_max3_f32 v9, v9, v138, v139
   v_max3_f32 v9, v9, v140, v141
   v_max3_f32 v9, v9, v142, v143
@@ -1828,28 +1828,28 @@ no_next_tile_3:
   v_max3_f32 v9, v9, v194, v195
   v_max3_f32 v9, v9, v196, v197
   v_max3_f32 v9, v9, v198, v199
-  .loc 5 57 0
-  v_mov_b32_e32 v200, v9                                                 ; schedules/softmax.cpp:57
   .loc 5 58 0
-  s_nop 1                                                                ; schedules/softmax.cpp:58
+  v_mov_b32_e32 v200, v9                                                 ; schedules/softmax.cpp:58
   .loc 5 59 0
-  v_permlane32_swap_b32_e32 v9, v200                                     ; schedules/softmax.cpp:59
+  s_nop 1                                                                ; schedules/softmax.cpp:59
   .loc 5 60 0
-  v_max_f32_e32 v9, v9, v200                                             ; schedules/softmax.cpp:60
-  .loc 5 63 0
-  v_cmp_lt_f32_e32 vcc, v71, v9                                          ; schedules/softmax.cpp:63
+  v_permlane32_swap_b32_e32 v9, v200                                     ; schedules/softmax.cpp:60
+  .loc 5 61 0
+  v_max_f32_e32 v9, v9, v200                                             ; schedules/softmax.cpp:61
   .loc 5 64 0
-  v_sub_f32_e32 v201, v71, v9                                            ; schedules/softmax.cpp:64
+  v_cmp_lt_f32_e32 vcc, v71, v9                                          ; schedules/softmax.cpp:64
   .loc 5 65 0
-  s_cbranch_vccz maxima_steady_2                                         ; schedules/softmax.cpp:65
+  v_sub_f32_e32 v201, v71, v9                                            ; schedules/softmax.cpp:65
   .loc 5 66 0
-  v_mul_f32_e32 v201, s84, v201                                          ; schedules/softmax.cpp:66
+  s_cbranch_vccz maxima_steady_2                                         ; schedules/softmax.cpp:66
   .loc 5 67 0
-  v_exp_f32_e32 v201, v201                                               ; schedules/softmax.cpp:67
+  v_mul_f32_e32 v201, s84, v201                                          ; schedules/softmax.cpp:67
   .loc 5 68 0
-  s_nop 0                                                                ; schedules/softmax.cpp:68
+  v_exp_f32_e32 v201, v201                                               ; schedules/softmax.cpp:68
   .loc 5 69 0
-  v_mul_f32_e32 v72, v201, v72                                           ; schedules/softmax.cpp:69
+  s_nop 0                                                                ; schedules/softmax.cpp:69
+  .loc 5 70 0
+  v_mul_f32_e32 v72, v201, v72                                           ; schedules/softmax.cpp:70
   v_mul_f32_e32 v73, v201, v73
   v_mul_f32_e32 v74, v201, v74
   v_mul_f32_e32 v75, v201, v75
@@ -1913,18 +1913,18 @@ no_next_tile_3:
   v_mul_f32_e32 v133, v201, v133
   v_mul_f32_e32 v134, v201, v134
   v_mul_f32_e32 v135, v201, v135
-  .loc 5 70 0
-  v_mul_f32_e32 v66, v201, v66                                           ; schedules/softmax.cpp:70
+  .loc 5 71 0
+  v_mul_f32_e32 v66, v201, v66                                           ; schedules/softmax.cpp:71
   v_mul_f32_e32 v67, v201, v67
   v_mul_f32_e32 v68, v201, v68
   v_mul_f32_e32 v69, v201, v69
-  .loc 5 71 0
-  v_mul_f32_e32 v70, v201, v70                                           ; schedules/softmax.cpp:71
+  .loc 5 72 0
+  v_mul_f32_e32 v70, v201, v70                                           ; schedules/softmax.cpp:72
 maxima_steady_2:
-  .loc 5 78 0
-  v_mov_b32_e32 v71, 0x41000000                                          ; schedules/softmax.cpp:78
-  .loc 5 81 0
-  v_sub_f32_e32 v136, v136, v9                                           ; schedules/softmax.cpp:81
+  .loc 5 79 0
+  v_mov_b32_e32 v71, 0x41000000                                          ; schedules/softmax.cpp:79
+  .loc 5 82 0
+  v_sub_f32_e32 v136, v136, v9                                           ; schedules/softmax.cpp:82
   v_sub_f32_e32 v137, v137, v9
   v_sub_f32_e32 v138, v138, v9
   v_sub_f32_e32 v139, v139, v9
@@ -1988,264 +1988,264 @@ maxima_steady_2:
   v_sub_f32_e32 v197, v197, v9
   v_sub_f32_e32 v198, v198, v9
   v_sub_f32_e32 v199, v199, v9
-  .loc 5 83 0
-  v_fma_f32 v136, v136, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v136, v136                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v137, v137, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v137, v137                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v138, v138, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v138, v138                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v139, v139, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v139, v139                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v140, v140, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v140, v140                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v141, v141, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v141, v141                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v142, v142, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v142, v142                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v143, v143, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v143, v143                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v144, v144, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v144, v144                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v145, v145, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v145, v145                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v146, v146, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v146, v146                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v147, v147, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v147, v147                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v148, v148, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v148, v148                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v149, v149, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v149, v149                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v150, v150, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v150, v150                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v151, v151, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v151, v151                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v152, v152, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v152, v152                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v153, v153, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v153, v153                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v154, v154, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v154, v154                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v155, v155, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v155, v155                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v156, v156, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v156, v156                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v157, v157, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v157, v157                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v158, v158, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v158, v158                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v159, v159, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v159, v159                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v160, v160, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v160, v160                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v161, v161, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v161, v161                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v162, v162, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v162, v162                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v163, v163, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v163, v163                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v164, v164, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v164, v164                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v165, v165, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v165, v165                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v166, v166, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v166, v166                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v167, v167, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v167, v167                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v168, v168, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v168, v168                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v169, v169, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v169, v169                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v170, v170, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v170, v170                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v171, v171, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v171, v171                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v172, v172, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v172, v172                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v173, v173, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v173, v173                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v174, v174, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v174, v174                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v175, v175, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v175, v175                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v176, v176, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v176, v176                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v177, v177, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v177, v177                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v178, v178, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v178, v178                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v179, v179, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v179, v179                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v180, v180, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v180, v180                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v181, v181, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v181, v181                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v182, v182, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v182, v182                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v183, v183, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v183, v183                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v184, v184, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v184, v184                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v185, v185, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v185, v185                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v186, v186, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v186, v186                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v187, v187, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v187, v187                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v188, v188, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v188, v188                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v189, v189, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v189, v189                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v190, v190, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v190, v190                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v191, v191, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v191, v191                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v192, v192, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v192, v192                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v193, v193, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v193, v193                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v194, v194, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v194, v194                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v195, v195, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v195, v195                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v196, v196, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v196, v196                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v197, v197, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v197, v197                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v198, v198, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v198, v198                                               ; schedules/softmax.cpp:84
-  .loc 5 83 0
-  v_fma_f32 v199, v199, s84, v71                                         ; schedules/softmax.cpp:83
-  .loc 5 84 0
-  v_exp_f32_e32 v199, v199                                               ; schedules/softmax.cpp:84
-  .loc 5 87 0
-  v_add_f32_e32 v70, v136, v70                                           ; schedules/softmax.cpp:87
+  .loc 5 84 0
+  v_fma_f32 v136, v136, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v136, v136                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v137, v137, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v137, v137                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v138, v138, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v138, v138                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v139, v139, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v139, v139                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v140, v140, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v140, v140                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v141, v141, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v141, v141                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v142, v142, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v142, v142                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v143, v143, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v143, v143                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v144, v144, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v144, v144                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v145, v145, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v145, v145                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v146, v146, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v146, v146                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v147, v147, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v147, v147                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v148, v148, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v148, v148                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v149, v149, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v149, v149                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v150, v150, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v150, v150                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v151, v151, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v151, v151                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v152, v152, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v152, v152                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v153, v153, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v153, v153                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v154, v154, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v154, v154                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v155, v155, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v155, v155                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v156, v156, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v156, v156                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v157, v157, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v157, v157                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v158, v158, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v158, v158                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v159, v159, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v159, v159                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v160, v160, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v160, v160                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v161, v161, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v161, v161                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v162, v162, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v162, v162                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v163, v163, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v163, v163                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v164, v164, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v164, v164                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v165, v165, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v165, v165                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v166, v166, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v166, v166                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v167, v167, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v167, v167                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v168, v168, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v168, v168                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v169, v169, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v169, v169                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v170, v170, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v170, v170                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v171, v171, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v171, v171                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v172, v172, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v172, v172                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v173, v173, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v173, v173                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v174, v174, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v174, v174                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v175, v175, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v175, v175                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v176, v176, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v176, v176                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v177, v177, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v177, v177                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v178, v178, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v178, v178                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v179, v179, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v179, v179                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v180, v180, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v180, v180                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v181, v181, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v181, v181                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v182, v182, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v182, v182                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v183, v183, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v183, v183                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v184, v184, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v184, v184                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v185, v185, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v185, v185                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v186, v186, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v186, v186                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v187, v187, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v187, v187                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v188, v188, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v188, v188                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v189, v189, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v189, v189                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v190, v190, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v190, v190                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v191, v191, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v191, v191                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v192, v192, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v192, v192                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v193, v193, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v193, v193                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v194, v194, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v194, v194                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v195, v195, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v195, v195                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v196, v196, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v196, v196                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v197, v197, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v197, v197                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v198, v198, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v198, v198                                               ; schedules/softmax.cpp:85
+  .loc 5 84 0
+  v_fma_f32 v199, v199, s84, v71                                         ; schedules/softmax.cpp:84
+  .loc 5 85 0
+  v_exp_f32_e32 v199, v199                                               ; schedules/softmax.cpp:85
+  .loc 5 88 0
+  v_add_f32_e32 v70, v136, v70                                           ; schedules/softmax.cpp:88
   v_add_f32_e32 v70, v137, v70
   v_add_f32_e32 v70, v138, v70
   v_add_f32_e32 v70, v139, v70
@@ -2309,56 +2309,56 @@ maxima_steady_2:
   v_add_f32_e32 v70, v197, v70
   v_add_f32_e32 v70, v198, v70
   v_add_f32_e32 v70, v199, v70
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v136, v136, v137                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v136, v136, v137                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v137, v140, v141
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v136, v138, v139 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v136, v138, v139 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v137, v142, v143 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v138, v144, v145                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v138, v144, v145                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v139, v148, v149
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v138, v146, v147 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v138, v146, v147 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v139, v150, v151 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v140, v152, v153                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v140, v152, v153                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v141, v156, v157
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v140, v154, v155 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v140, v154, v155 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v141, v158, v159 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v142, v160, v161                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v142, v160, v161                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v143, v164, v165
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v142, v162, v163 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v142, v162, v163 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v143, v166, v167 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v144, v168, v169                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v144, v168, v169                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v145, v172, v173
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v144, v170, v171 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v144, v170, v171 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v145, v174, v175 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v146, v176, v177                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v146, v176, v177                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v147, v180, v181
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v146, v178, v179 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v146, v178, v179 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v147, v182, v183 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v148, v184, v185                                      ; schedules/softmax.cpp:91
+  .loc 5 92 0
+  v_cvt_pk_fp8_f32 v148, v184, v185                                      ; schedules/softmax.cpp:92
   v_cvt_pk_fp8_f32 v149, v188, v189
-  .loc 5 92 0
-  v_cvt_pk_fp8_f32 v148, v186, v187 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v148, v186, v187 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v149, v190, v191 op_sel:[0,0,1]
-  .loc 5 91 0
-  v_cvt_pk_fp8_f32 v150, v192, v193                                      ; schedules/softmax.cpp:91
-  v_cvt_pk_fp8_f32 v151, v196, v197
   .loc 5 92 0
-  v_cvt_pk_fp8_f32 v150, v194, v195 op_sel:[0,0,1]                       ; schedules/softmax.cpp:92
+  v_cvt_pk_fp8_f32 v150, v192, v193                                      ; schedules/softmax.cpp:92
+  v_cvt_pk_fp8_f32 v151, v196, v197
+  .loc 5 93 0
+  v_cvt_pk_fp8_f32 v150, v194, v195 op_sel:[0,0,1]                       ; schedules/softmax.cpp:93
   v_cvt_pk_fp8_f32 v151, v198, v199 op_sel:[0,0,1]
-  .loc 4 65 0
-  v_add_u32_e32 v71, s78, v8                                             ; schedules/attention_forward.cpp:65
+  .loc 4 67 0
+  v_add_u32_e32 v71, s78, v8                                             ; schedules/attention_forward.cpp:67
   .loc 3 144 0
   ds_read_b64_tr_b8 v[10:11], v71                                        ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[12:13], v71 offset:256
@@ -2376,87 +2376,87 @@ maxima_steady_2:
   ds_read_b64_tr_b8 v[36:37], v71 offset:352
   ds_read_b64_tr_b8 v[38:39], v71 offset:608
   ds_read_b64_tr_b8 v[40:41], v71 offset:864
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[136:143], v[72:87]    ; schedules/attention_forward.cpp:71
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[136:143], v[72:87]    ; schedules/attention_forward.cpp:73
   .loc 3 144 0
   ds_read_b64_tr_b8 v[10:11], v71 offset:8320                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[12:13], v71 offset:8576
   ds_read_b64_tr_b8 v[14:15], v71 offset:8832
   ds_read_b64_tr_b8 v[16:17], v71 offset:9088
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[136:143], v[88:103]  ; schedules/attention_forward.cpp:71
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[136:143], v[88:103]  ; schedules/attention_forward.cpp:73
   .loc 3 144 0
   ds_read_b64_tr_b8 v[18:19], v71 offset:8352                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[20:21], v71 offset:8608
   ds_read_b64_tr_b8 v[22:23], v71 offset:8864
   ds_read_b64_tr_b8 v[24:25], v71 offset:9120
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[136:143], v[104:119] ; schedules/attention_forward.cpp:71
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[136:143], v[104:119] ; schedules/attention_forward.cpp:73
   .loc 3 144 0
   ds_read_b64_tr_b8 v[26:27], v71 offset:8384                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[28:29], v71 offset:8640
   ds_read_b64_tr_b8 v[30:31], v71 offset:8896
   ds_read_b64_tr_b8 v[32:33], v71 offset:9152
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[136:143], v[120:135] ; schedules/attention_forward.cpp:71
-  .loc 5 98 0
-  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:98
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[136:143], v[120:135] ; schedules/attention_forward.cpp:73
+  .loc 5 99 0
+  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[136:143], v[66:69]   ; schedules/softmax.cpp:99
   .loc 3 144 0
   ds_read_b64_tr_b8 v[34:35], v71 offset:8416                            ; schedules/tiles.cpp:144
   ds_read_b64_tr_b8 v[36:37], v71 offset:8672
   ds_read_b64_tr_b8 v[38:39], v71 offset:8928
   ds_read_b64_tr_b8 v[40:41], v71 offset:9184
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[144:151], v[72:87]    ; schedules/attention_forward.cpp:71
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[144:151], v[88:103]  ; schedules/attention_forward.cpp:71
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[144:151], v[104:119] ; schedules/attention_forward.cpp:71
-  .loc 4 38 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:38
-  .loc 4 71 0
-  v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[144:151], v[120:135] ; schedules/attention_forward.cpp:71
-  .loc 5 98 0
-  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[144:151], v[66:69]   ; schedules/softmax.cpp:98
-  .loc 4 106 0
-  s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:106
-  .loc 4 107 0
-  s_sub_u32 s78, 0x8200, s78                                             ; schedules/attention_forward.cpp:107
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[72:87], v[10:17], v[144:151], v[72:87]    ; schedules/attention_forward.cpp:73
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[88:103], v[18:25], v[144:151], v[88:103]  ; schedules/attention_forward.cpp:73
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[104:119], v[26:33], v[144:151], v[104:119] ; schedules/attention_forward.cpp:73
+  .loc 4 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/attention_forward.cpp:40
+  .loc 4 73 0
+  v_mfma_f32_32x32x64_f8f6f4 v[120:135], v[34:41], v[144:151], v[120:135] ; schedules/attention_forward.cpp:73
+  .loc 5 99 0
+  v_mfma_f32_16x16x128_f8f6f4 v[66:69], v[58:65], v[144:151], v[66:69]   ; schedules/softmax.cpp:99
   .loc 4 108 0
-  s_branch edge_tiles                                                    ; schedules/attention_forward.cpp:108
+  s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:108
+  .loc 4 109 0
+  s_sub_u32 s78, 0x8200, s78                                             ; schedules/attention_forward.cpp:109
+  .loc 4 110 0
+  s_branch edge_tiles                                                    ; schedules/attention_forward.cpp:110
 tiles_of_other_waves:
-  .loc 4 99 0
-  s_cmp_lt_u32 s79, s71                                                  ; schedules/attention_forward.cpp:99
-  .loc 4 100 0
-  s_cbranch_scc0 tiles_of_other_waves_done                               ; schedules/attention_forward.cpp:100
   .loc 4 101 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/attention_forward.cpp:101
+  s_cmp_lt_u32 s79, s71                                                  ; schedules/attention_forward.cpp:101
   .loc 4 102 0
-  s_barrier                                                              ; schedules/attention_forward.cpp:102
+  s_cbranch_scc0 tiles_of_other_waves_done                               ; schedules/attention_forward.cpp:102
   .loc 4 103 0
-  s_add_u32 s85, s79, 0x80                                               ; schedules/attention_forward.cpp:103
-  .loc 4 81 0
-  s_cmp_lt_u32 s85, s71                                                  ; schedules/attention_forward.cpp:81
-  .loc 4 82 0
-  s_cbranch_scc0 no_next_tile_4                                          ; schedules/attention_forward.cpp:82
+  s_waitcnt vmcnt(0)                                                     ; schedules/attention_forward.cpp:103
+  .loc 4 104 0
+  s_barrier                                                              ; schedules/attention_forward.cpp:104
+  .loc 4 105 0
+  s_add_u32 s85, s79, 0x80                                               ; schedules/attention_forward.cpp:105
   .loc 4 83 0
-  s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:83
+  s_cmp_lt_u32 s85, s71                                                  ; schedules/attention_forward.cpp:83
   .loc 4 84 0
-  s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:84
+  s_cbranch_scc0 no_next_tile_4                                          ; schedules/attention_forward.cpp:84
+  .loc 4 85 0
+  s_sub_u32 s86, 0x8200, s78                                             ; schedules/attention_forward.cpp:85
+  .loc 4 86 0
+  s_sub_u32 s87, s65, s85                                                ; schedules/attention_forward.cpp:86
   .loc 3 98 0
   s_min_u32 s88, s87, 0x80                                               ; schedules/tiles.cpp:98
   .loc 3 99 0
@@ -2502,12 +2502,12 @@ tiles_of_other_waves:
   .loc 3 108 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:108
 no_next_tile_4:
-  .loc 4 106 0
-  s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:106
-  .loc 4 107 0
-  s_sub_u32 s78, 0x8200, s78                                             ; schedules/attention_forward.cpp:107
   .loc 4 108 0
-  s_branch tiles_of_other_waves                                          ; schedules/attention_forward.cpp:108
+  s_mov_b32 s79, s85                                                     ; schedules/attention_forward.cpp:108
+  .loc 4 109 0
+  s_sub_u32 s78, 0x8200, s78                                             ; schedules/attention_forward.cpp:109
+  .loc 4 110 0
+  s_branch tiles_of_other_waves                                          ; schedules/attention_forward.cpp:110
 tiles_of_other_waves_done:
   .loc 1 87 0
   s_mov_b64 s[86:87], s[14:15]                                           ; schedules/arguments.cpp:87
@@ -2587,24 +2587,24 @@ tiles_of_other_waves_done:
   s_mul_i32 s90, s92, s42                                                ; schedules/arguments.cpp:112
   .loc 1 113 0
   s_mov_b32 s91, 0x20000                                                 ; schedules/arguments.cpp:113
+  .loc 6 31 0
+  v_lshrrev_b32_e32 v200, 5, v1                                          ; schedules/output.cpp:31
+  .loc 6 32 0
+  v_and_b32_e32 v71, 31, v1                                              ; schedules/output.cpp:32
+  .loc 6 33 0
+  v_mul_lo_u32 v71, v71, s42                                             ; schedules/output.cpp:33
   .loc 6 34 0
-  v_lshrrev_b32_e32 v200, 5, v1                                          ; schedules/output.cpp:34
-  .loc 6 35 0
-  v_and_b32_e32 v71, 31, v1                                              ; schedules/output.cpp:35
-  .loc 6 36 0
-  v_mul_lo_u32 v71, v71, s42                                             ; schedules/output.cpp:36
-  .loc 6 37 0
-  v_lshl_add_u32 v71, v200, 4, v71                                       ; schedules/output.cpp:37
+  v_lshl_add_u32 v71, v200, 4, v71                                       ; schedules/output.cpp:34
+  .loc 6 38 0
+  v_max_f32_e32 v201, 1.0, v66                                           ; schedules/output.cpp:38
+  .loc 6 39 0
+  v_rcp_f32_e32 v201, v201                                               ; schedules/output.cpp:39
   .loc 6 41 0
-  v_max_f32_e32 v201, 1.0, v66                                           ; schedules/output.cpp:41
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:41
   .loc 6 42 0
-  v_rcp_f32_e32 v201, v201                                               ; schedules/output.cpp:42
-  .loc 6 44 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:44
-  .loc 6 45 0
-  v_mul_f32_e32 v201, s85, v201                                          ; schedules/output.cpp:45
-  .loc 6 46 0
-  v_mul_f32_e32 v72, v201, v72                                           ; schedules/output.cpp:46
+  v_mul_f32_e32 v201, s85, v201                                          ; schedules/output.cpp:42
+  .loc 6 43 0
+  v_mul_f32_e32 v72, v201, v72                                           ; schedules/output.cpp:43
   v_mul_f32_e32 v73, v201, v73
   v_mul_f32_e32 v74, v201, v74
   v_mul_f32_e32 v75, v201, v75
@@ -2668,8 +2668,8 @@ tiles_of_other_waves_done:
   v_mul_f32_e32 v133, v201, v133
   v_mul_f32_e32 v134, v201, v134
   v_mul_f32_e32 v135, v201, v135
-  .loc 6 14 0
-  v_cvt_pk_bf16_f32 v72, v72, v73                                        ; schedules/output.cpp:14
+  .loc 6 11 0
+  v_cvt_pk_bf16_f32 v72, v72, v73                                        ; schedules/output.cpp:11
   v_cvt_pk_bf16_f32 v73, v74, v75
   v_cvt_pk_bf16_f32 v74, v76, v77
   v_cvt_pk_bf16_f32 v75, v78, v79
@@ -2677,16 +2677,16 @@ tiles_of_other_waves_done:
   v_cvt_pk_bf16_f32 v77, v82, v83
   v_cvt_pk_bf16_f32 v78, v84, v85
   v_cvt_pk_bf16_f32 v79, v86, v87
-  .loc 6 17 0
-  v_permlane32_swap_b32_e32 v72, v74                                     ; schedules/output.cpp:17
+  .loc 6 14 0
+  v_permlane32_swap_b32_e32 v72, v74                                     ; schedules/output.cpp:14
   v_permlane32_swap_b32_e32 v73, v75
   v_permlane32_swap_b32_e32 v76, v78
   v_permlane32_swap_b32_e32 v77, v79
-  .loc 6 19 0
-  buffer_store_dwordx4 v[72:75], v71, s[88:91], 0 offen                  ; schedules/output.cpp:19
+  .loc 6 16 0
+  buffer_store_dwordx4 v[72:75], v71, s[88:91], 0 offen                  ; schedules/output.cpp:16
   buffer_store_dwordx4 v[76:79], v71, s[88:91], 0 offen offset:32
-  .loc 6 14 0
-  v_cvt_pk_bf16_f32 v88, v88, v89                                        ; schedules/output.cpp:14
+  .loc 6 11 0
+  v_cvt_pk_bf16_f32 v88, v88, v89                                        ; schedules/output.cpp:11
   v_cvt_pk_bf16_f32 v89, v90, v91
   v_cvt_pk_bf16_f32 v90, v92, v93
   v_cvt_pk_bf16_f32 v91, v94, v95
@@ -2694,16 +2694,16 @@ tiles_of_other_waves_done:
   v_cvt_pk_bf16_f32 v93, v98, v99
   v_cvt_pk_bf16_f32 v94, v100, v101
   v_cvt_pk_bf16_f32 v95, v102, v103
-  .loc 6 17 0
-  v_permlane32_swap_b32_e32 v88, v90                                     ; schedules/output.cpp:17
+  .loc 6 14 0
+  v_permlane32_swap_b32_e32 v88, v90                                     ; schedules/output.cpp:14
   v_permlane32_swap_b32_e32 v89, v91
   v_permlane32_swap_b32_e32 v92, v94
   v_permlane32_swap_b32_e32 v93, v95
-  .loc 6 19 0
-  buffer_store_dwordx4 v[88:91], v71, s[88:91], 0 offen offset:64        ; schedules/output.cpp:19
+  .loc 6 16 0
+  buffer_store_dwordx4 v[88:91], v71, s[88:91], 0 offen offset:64        ; schedules/output.cpp:16
   buffer_store_dwordx4 v[92:95], v71, s[88:91], 0 offen offset:96
-  .loc 6 14 0
-  v_cvt_pk_bf16_f32 v104, v104, v105                                     ; schedules/output.cpp:14
+  .loc 6 11 0
+  v_cvt_pk_bf16_f32 v104, v104, v105                                     ; schedules/output.cpp:11
   v_cvt_pk_bf16_f32 v105, v106, v107
   v_cvt_pk_bf16_f32 v106, v108, v109
   v_cvt_pk_bf16_f32 v107, v110, v111
@@ -2711,16 +2711,16 @@ tiles_of_other_waves_done:
   v_cvt_pk_bf16_f32 v109, v114, v115
   v_cvt_pk_bf16_f32 v110, v116, v117
   v_cvt_pk_bf16_f32 v111, v118, v119
-  .loc 6 17 0
-  v_permlane32_swap_b32_e32 v104, v106                                   ; schedules/output.cpp:17
+  .loc 6 14 0
+  v_permlane32_swap_b32_e32 v104, v106                                   ; schedules/output.cpp:14
   v_permlane32_swap_b32_e32 v105, v107
   v_permlane32_swap_b32_e32 v108, v110
   v_permlane32_swap_b32_e32 v109, v111
-  .loc 6 19 0
-  buffer_store_dwordx4 v[104:107], v71, s[88:91], 0 offen offset:128     ; schedules/output.cpp:19
+  .loc 6 16 0
+  buffer_store_dwordx4 v[104:107], v71, s[88:91], 0 offen offset:128     ; schedules/output.cpp:16
   buffer_store_dwordx4 v[108:111], v71, s[88:91], 0 offen offset:160
-  .loc 6 14 0
-  v_cvt_pk_bf16_f32 v120, v120, v121                                     ; schedules/output.cpp:14
+  .loc 6 11 0
+  v_cvt_pk_bf16_f32 v120, v120, v121                                     ; schedules/output.cpp:11
   v_cvt_pk_bf16_f32 v121, v122, v123
   v_cvt_pk_bf16_f32 v122, v124, v125
   v_cvt_pk_bf16_f32 v123, v126, v127
@@ -2728,16 +2728,16 @@ tiles_of_other_waves_done:
   v_cvt_pk_bf16_f32 v125, v130, v131
   v_cvt_pk_bf16_f32 v126, v132, v133
   v_cvt_pk_bf16_f32 v127, v134, v135
-  .loc 6 17 0
-  v_permlane32_swap_b32_e32 v120, v122                                   ; schedules/output.cpp:17
+  .loc 6 14 0
+  v_permlane32_swap_b32_e32 v120, v122                                   ; schedules/output.cpp:14
   v_permlane32_swap_b32_e32 v121, v123
   v_permlane32_swap_b32_e32 v124, v126
   v_permlane32_swap_b32_e32 v125, v127
-  .loc 6 19 0
-  buffer_store_dwordx4 v[120:123], v71, s[88:91], 0 offen offset:192     ; schedules/output.cpp:19
+  .loc 6 16 0
+  buffer_store_dwordx4 v[120:123], v71, s[88:91], 0 offen offset:192     ; schedules/output.cpp:16
   buffer_store_dwordx4 v[124:127], v71, s[88:91], 0 offen offset:224
-  .loc 6 57 0
-  s_mov_b64 s[86:87], s[16:17]                                           ; schedules/output.cpp:57
+  .loc 6 54 0
+  s_mov_b64 s[86:87], s[16:17]                                           ; schedules/output.cpp:54
   .loc 1 77 0
   s_mul_i32 s92, s4, s50                                                 ; schedules/arguments.cpp:77
   .loc 1 78 0
@@ -2762,10 +2762,10 @@ tiles_of_other_waves_done:
   s_mul_i32 s92, s3, s49                                                 ; schedules/arguments.cpp:81
   .loc 1 82 0
   s_add_u32 s87, s87, s92                                                ; schedules/arguments.cpp:82
+  .loc 6 57 0
+  s_mov_b32 s85, 4                                                       ; schedules/output.cpp:57
   .loc 6 60 0
-  s_mov_b32 s85, 4                                                       ; schedules/output.cpp:60
-  .loc 6 63 0
-  s_mov_b64 s[92:93], 4                                                  ; schedules/output.cpp:63
+  s_mov_b64 s[92:93], 4                                                  ; schedules/output.cpp:60
   .loc 1 77 0
   s_mul_i32 s94, s7, s92                                                 ; schedules/arguments.cpp:77
   .loc 1 78 0
@@ -2790,34 +2790,34 @@ tiles_of_other_waves_done:
   s_mul_i32 s90, s94, s85                                                ; schedules/arguments.cpp:112
   .loc 1 113 0
   s_mov_b32 s91, 0x20000                                                 ; schedules/arguments.cpp:113
-  .loc 6 67 0
-  v_lshlrev_b32_e32 v71, 2, v1                                           ; schedules/output.cpp:67
+  .loc 6 64 0
+  v_lshlrev_b32_e32 v71, 2, v1                                           ; schedules/output.cpp:64
+  .loc 6 68 0
+  v_mov_b32_e32 v200, v70                                                ; schedules/output.cpp:68
+  .loc 6 69 0
+  v_mov_b32_e32 v201, v70                                                ; schedules/output.cpp:69
+  .loc 6 70 0
+  s_nop 1                                                                ; schedules/output.cpp:70
   .loc 6 71 0
-  v_mov_b32_e32 v200, v70                                                ; schedules/output.cpp:71
+  v_permlane32_swap_b32_e32 v200, v201                                   ; schedules/output.cpp:71
   .loc 6 72 0
-  v_mov_b32_e32 v201, v70                                                ; schedules/output.cpp:72
+  v_add_f32_e32 v200, v200, v201                                         ; schedules/output.cpp:72
   .loc 6 73 0
-  s_nop 1                                                                ; schedules/output.cpp:73
+  v_log_f32_e32 v200, v200                                               ; schedules/output.cpp:73
   .loc 6 74 0
-  v_permlane32_swap_b32_e32 v200, v201                                   ; schedules/output.cpp:74
+  s_nop 0                                                                ; schedules/output.cpp:74
   .loc 6 75 0
-  v_add_f32_e32 v200, v200, v201                                         ; schedules/output.cpp:75
+  v_subrev_f32_e32 v200, 0x41000000, v200                                ; schedules/output.cpp:75
   .loc 6 76 0
-  v_log_f32_e32 v200, v200                                               ; schedules/output.cpp:76
+  v_fma_f32 v200, v9, s84, v200                                          ; schedules/output.cpp:76
   .loc 6 77 0
-  s_nop 0                                                                ; schedules/output.cpp:77
+  v_mul_f32_e32 v200, 0x3f317218, v200                                   ; schedules/output.cpp:77
   .loc 6 78 0
-  v_subrev_f32_e32 v200, 0x41000000, v200                                ; schedules/output.cpp:78
+  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:78
   .loc 6 79 0
-  v_fma_f32 v200, v9, s84, v200                                          ; schedules/output.cpp:79
-  .loc 6 80 0
-  v_mul_f32_e32 v200, 0x3f317218, v200                                   ; schedules/output.cpp:80
-  .loc 6 81 0
-  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:81
-  .loc 6 82 0
-  buffer_store_dword v200, v71, s[88:91], 0 offen                        ; schedules/output.cpp:82
-  .loc 4 165 0
-  s_endpgm                                                               ; schedules/attention_forward.cpp:165
+  buffer_store_dword v200, v71, s[88:91], 0 offen                        ; schedules/output.cpp:79
+  .loc 4 167 0
+  s_endpgm                                                               ; schedules/attention_forward.cpp:167
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950
 

@@ -4,7 +4,6 @@
 #include "isa/text.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 namespace zyfa::generator {

@@ -11,8 +11,8 @@ namespace zyfa::generator {
 
 struct TensorStrides {
   std::int64_t row;    // from one query, key or value of a head to the next
-  std::int64_t head;   //
-  std::int64_t batch;  //
+  std::int64_t head;   // from one head to the next; the query head for Q and O, the key/value head for K and V
+  std::int64_t batch;  // from one batch entry to the next
 };
 
 struct DescaleStrides {

@@ -40,5 +40,6 @@ inline constexpr S<2> flat_scratch{102};
 inline constexpr S<2> vcc{106};
 inline constexpr S<1> m0{124};
 inline constexpr S<2> exec{126};
+inline constexpr S<1> exec_hi{127};  // lanes 32..63
 
 }  // namespace zyfa::isa

@@ -3,13 +3,12 @@
 #include "isa/error.h"
 #include "runtime_loader/aiter_run.h"
 #include "runtime_loader/emulate.h"
-#include "runtime_loader/findings.h"
 #include "runtime_loader/progress.h"
+#include "runtime_loader/report.h"
 
 #include <nlohmann/json.hpp>
 
 #include <charconv>
-#include <cmath>
 
 namespace zyfa::runtime {
 namespace {
@@ -35,11 +34,6 @@ AiterRun emulate(const AiterCommand& command, const AiterKernel& kernel, const A
   return run_aiter(kernel, command.problem, inputs, options);
 }
 
-// JSON has no infinity or NaN.
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(fmt::format("{}", value));
-}
-
 void print_json(const AiterCommand& command, const AiterKernel& kernel, const AiterRun& run, const Comparison* c) {
   nlohmann::ordered_json lengths = nlohmann::ordered_json::array();
   for (const AiterSequence& s : command.problem.sequences) lengths.push_back({s.seqlen_q, s.seqlen_k});
@@ -54,20 +48,12 @@ void print_json(const AiterCommand& command, const AiterKernel& kernel, const Ai
                                  {"v_head_dim", kernel.v_head_dim},
                                  {"causal", kernel.causal},
                                  {"checked", c != nullptr}};
-  if (c) {
-    json["relative_error"] = number(c->relative_error);
-    json["max_abs_error"] = number(c->max_abs_error);
-    json["lse_max_error"] = number(c->lse_max_error);
-    json["passed"] = c->passed && run.result.findings.empty();
-  }
-  if (command.strict) json["findings"] = findings_json(run.result);
-  json["seconds"] = run.seconds;
-  json["emulated_gflops"] = run.seconds > 0 ? flops(kernel, command.problem) / run.seconds * 1e-9 : 0;
-  json["instructions"] = run.result.instructions;
+  add_outcome(json, run.result, run.seconds, flops(kernel, command.problem), c, command.strict);
   fmt::print("{}\n", json.dump(2));
 }
 
-void print_text(const AiterCommand& command, const AiterKernel& kernel, const AiterRun& run, const Comparison* c) {
+void print_text(const AiterCommand& command, const AiterKernel& kernel, const AiterRun& run, const Comparison* c,
+                const Tolerances& tolerances) {
   const AiterProblem& p = command.problem;
   fmt::print("kernel     {}\n", kernel.symbol);
   fmt::print(
@@ -80,17 +66,7 @@ void print_text(const AiterCommand& command, const AiterKernel& kernel, const Ai
                        [](const auto& a, const auto& b) { return a.seqlen_k < b.seqlen_k; })
           ->seqlen_k,
       kernel.causal ? ", causal" : "");
-  if (c)
-    fmt::print("error      relative {:.3g}, maximum {:.3g}{}\n", c->relative_error, c->max_abs_error,
-               run.lse.empty() ? "" : fmt::format(", LSE {:.3g}", c->lse_max_error));
-  fmt::print("emulation  {:.2f} s, {:.1f} GFLOP/s, {} instructions\n", run.seconds,
-             run.seconds > 0 ? flops(kernel, p) / run.seconds * 1e-9 : 0, run.result.instructions);
-  if (c && !c->passed)
-    fmt::print("worst      sequence {}, query {}, head {}, element {}: {:.3g} of the row's root mean square\n",
-               c->worst.batch, c->worst.row, c->worst.head, c->worst.dim, c->max_element_error);
-  print_findings(run.result);
-  const bool found = !run.result.findings.empty();
-  fmt::print("{}\n", found || (c && !c->passed) ? "FAILED" : c ? "PASSED" : "NOT CHECKED");
+  print_outcome(run.result, run.seconds, flops(kernel, p), c, tolerances, !run.lse.empty());
 }
 
 }  // namespace
@@ -116,16 +92,13 @@ int run_aiter_command(const AiterCommand& command) {
     throw Error("format {} has no reference; run it with --no-check", kernel.format.name);
   const AiterInputs inputs = make_aiter_inputs(kernel, command.problem);
   const AiterRun run = emulate(command, kernel, inputs);
-  if (run.result.trap) {
-    if (!command.json) print_findings(run.result);
-    throw Error("{}", run.result.trap->message);
-  }
+  stop_at_trap(run.result, kernel.symbol, command.json);
   std::optional<Comparison> comparison;
-  Tolerances tolerances = command.tolerances;
-  if (command.default_tolerance) tolerances.relative = aiter_tolerance(kernel.format);
+  Tolerances tolerances;
+  tolerances.relative = command.tolerance.value_or(aiter_tolerance(kernel.format));
   if (command.check) comparison = compare_aiter(kernel, inputs, run, tolerances, command.check_stride, command.threads);
   const Comparison* c = comparison ? &*comparison : nullptr;
-  command.json ? print_json(command, kernel, run, c) : print_text(command, kernel, run, c);
+  command.json ? print_json(command, kernel, run, c) : print_text(command, kernel, run, c, tolerances);
   return (!c || c->passed) && run.result.findings.empty() ? 0 : 1;
 }
 

@@ -13,8 +13,7 @@ struct AiterCommand {
   std::string kernel, abi;
   AiterOverrides overrides;
   AiterProblem problem;
-  Tolerances tolerances;
-  bool default_tolerance = true;  // the format's instead of tolerances.relative
+  std::optional<double> tolerance;  // of the relative error; the format's by default
   bool check = true, json = false;
   int threads = 1, check_stride = 1;
   std::uint64_t max_instructions = 0;

@@ -5,7 +5,6 @@
 #include "runtime_loader/aiter_inputs.h"
 #include "runtime_loader/compare.h"
 
-#include <optional>
 #include <vector>
 
 namespace zyfa::runtime {

@@ -13,7 +13,7 @@
 namespace zyfa::runtime {
 namespace {
 
-constexpr std::int64_t max_elements = std::int64_t{1} << 40;
+constexpr std::int64_t max_elements = std::int64_t{1} << 32;
 
 using Extents = std::array<std::int64_t, 4>;
 
@@ -107,7 +107,7 @@ void check(const AttentionShape& shape) {
   output[3] = shape.v_head_dim;
   for (const Extents& extents : {q_extents(shape), k_extents(shape), v_extents(shape), output}) {
     if (element_count(extents) > max_elements) {
-      throw Error("a tensor {} has more than 2^40 elements", shape_text(extents));
+      throw Error("a tensor {} has more than 2^32 elements", shape_text(extents));
     }
   }
 }

@@ -30,7 +30,7 @@ struct AttentionShape {
 };
 
 // Throws Error unless sequence lengths are >= 0, everything else is positive, heads is a multiple of kv_heads
-// and no tensor passes 2^40 elements.
+// and no tensor passes 2^32 elements.
 void check(const AttentionShape& shape);
 
 // The number of keys, from key 0 on, that query `row` sees.

@@ -118,10 +118,27 @@ Comparison compare(const AttentionResult& reference, const AttentionOutput& outp
   }
   result.relative_error = ratio(std::sqrt(sums.error), std::sqrt(sums.reference));
   if (!result.finite) result.relative_error = result.max_abs_error = infinity;
-  result.passed = result.finite && result.empty_rows_zero && result.lse_infinities_match &&
-                  result.relative_error <= tolerances.relative && result.max_element_error <= tolerances.element &&
-                  result.lse_max_excess <= tolerances.lse;
+  result.passed = failures(result, tolerances).empty();
   return result;
+}
+
+std::vector<std::string> failures(const Comparison& c, const Tolerances& tolerances) {
+  std::vector<std::string> reasons;
+  const ElementPlace& w = c.worst;
+  const std::string place = fmt::format("batch {}, query {}, head {}, element {}", w.batch, w.row, w.head, w.dim);
+  if (!c.finite) reasons.push_back(fmt::format("NaN or infinity in O or NaN in the LSE; first in O: {}", place));
+  if (!c.empty_rows_zero) reasons.emplace_back("O is not 0 in a row that sees no key");
+  if (!c.lse_infinities_match)
+    reasons.emplace_back("the LSE is not -infinity in the rows that see no key and in those alone");
+  if (!(c.relative_error <= tolerances.relative))
+    reasons.push_back(fmt::format("relative error {:.3g}, accepted: {:.3g}", c.relative_error, tolerances.relative));
+  if (!(c.max_element_error <= tolerances.element))
+    reasons.push_back(fmt::format("error of {:.3g} of the row's root mean square, accepted: {:.3g}; {}",
+                                  c.max_element_error, tolerances.element, place));
+  if (!(c.lse_max_excess <= tolerances.lse))
+    reasons.push_back(fmt::format("LSE error {:.3g}, accepted: {:.3g} and {:.3g} of the LSE", c.lse_max_error,
+                                  tolerances.lse, tolerances.lse_relative));
+  return reasons;
 }
 
 }  // namespace zyfa::runtime

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "runtime_loader/reference.h"
 
@@ -52,5 +54,8 @@ struct Comparison {
 
 // Compares the rows that `reference` holds. Throws Error if a span is too short for the reference's shape.
 Comparison compare(const AttentionResult& reference, const AttentionOutput& output, const Tolerances& tolerances = {});
+
+// Why the comparison did not pass, a line for each limit that was not kept; empty if it passed.
+std::vector<std::string> failures(const Comparison& comparison, const Tolerances& tolerances);
 
 }  // namespace zyfa::runtime

@@ -135,6 +135,14 @@ emulator::Launch launch(const Kernel& kernel, std::uint32_t queries, int heads, 
 }  // namespace
 
 emulator::Launch initial_state(const generator::KernelDescriptor& d) {
+  // Registers that would shift all others and that the emulator does not fill.
+  const std::pair<bool, const char*> lacking[] = {
+      {d.enable_sgpr_private_segment_buffer(), "a scratch buffer descriptor"},
+      {d.enable_sgpr_flat_scratch_init(), "a scratch address"},
+      {d.enable_sgpr_private_segment_size(), "a scratch size"},
+      {d.kernarg_preload_dwords() != 0, "preloaded arguments"}};
+  for (const auto& [wanted, what] : lacking)
+    if (wanted) throw Error("the kernel wants {} in scalar registers, which the emulator does not provide", what);
   emulator::Launch launch;
   launch.pass_dispatch_ptr = d.enable_sgpr_dispatch_ptr();
   launch.pass_queue_ptr = d.enable_sgpr_queue_ptr();

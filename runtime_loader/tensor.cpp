@@ -1,6 +1,5 @@
 #include "runtime_loader/tensor.h"
 
-#include <bit>
 #include <cstring>
 #include <utility>
 

@@ -3,11 +3,12 @@
 #include "isa/error.h"
 #include "runtime_loader/aiter_command.h"
 #include "runtime_loader/emulate.h"
-#include "runtime_loader/findings.h"
 #include "runtime_loader/progress.h"
+#include "runtime_loader/report.h"
 #include "runtime_loader/tensor_file.h"
 
 #include <fmt/ostream.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <cmath>
@@ -34,7 +35,8 @@ struct Arguments {
   std::string abi, seqlens, seqlens_k;  // of AITER's objects
   AiterOverrides overrides;
   bool no_check = false;
-  AttentionShape shape{.batch = 1, .heads = 1, .kv_heads = 0, .seqlen_q = 512, .seqlen_k = -1};
+  AttentionShape shape{.batch = 1, .heads = 1, .seqlen_q = 512};
+  std::optional<int> kv_heads, seqlen_k;  // as heads and seqlen_q if not given
   std::string input = "gaussian", layout = "bshd", q, k, v, output;
   double sigma = 1;
   std::uint64_t seed = 1;
@@ -43,7 +45,7 @@ struct Arguments {
   std::optional<std::uint64_t> shuffle_seed;
   int threads = 0, check_stride = 1;
   std::uint64_t max_instructions = emulator::Options{}.max_instructions;
-  Tolerances tolerances;
+  std::optional<double> tolerance;
 };
 
 AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
@@ -56,8 +58,8 @@ AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
     return quantise(shape, q, k, v, scale, args.threads);
   }
   AttentionShape shape = args.shape;
-  if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
-  if (shape.seqlen_k < 0) shape.seqlen_k = shape.seqlen_q;
+  shape.kv_heads = args.kv_heads.value_or(shape.heads);
+  shape.seqlen_k = args.seqlen_k.value_or(shape.seqlen_q);
   shape.head_dim = config.head_dim;
   shape.v_head_dim = config.v_head_dim;
   shape.causal = config.causal;
@@ -109,11 +111,6 @@ void save_output(const EmulatedRun& run, const std::string& file) {
   save_npy(file, tensor);
 }
 
-// JSON has no infinity or NaN.
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(fmt::format("{}", value));
-}
-
 nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs,
                                    const EmulatedRun& run, const Comparison& c) {
   const AttentionShape& s = inputs.shape;
@@ -133,15 +130,7 @@ nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, 
       {"softmax_scale", inputs.softmax_scale},
       {"descales", {{"q", inputs.q_descale}, {"k", inputs.k_descale}, {"v", inputs.v_descale}}}};
   if (args.q.empty()) json["input"] = {{"kind", args.input}, {"sigma", args.sigma}, {"seed", args.seed}};
-  json["relative_error"] = number(c.relative_error);
-  json["max_abs_error"] = number(c.max_abs_error);
-  json["lse_max_error"] = number(c.lse_max_error);
-  json["passed"] = c.passed && run.result.findings.empty();
-  if (args.strict) json["findings"] = findings_json(run.result);
-  json["seconds"] = run.seconds;
-  json["emulated_gflops"] = run.seconds > 0 ? attention_flops(s) / run.seconds * 1e-9 : 0;
-  json["flop_convention"] = "2 * (head_dim + v_head_dim) per query and visible key";
-  json["instructions"] = run.result.instructions;
+  add_outcome(json, run.result, run.seconds, attention_flops(s), &c, args.strict);
   return json;
 }
 
@@ -151,7 +140,7 @@ void print_range(const char* name, const std::vector<float>& descales) {
 }
 
 void print_report(const Arguments& args, const Kernel& kernel, const AttentionInputs& inputs, const EmulatedRun& run,
-                  const Comparison& c) {
+                  const Comparison& c, const Tolerances& tolerances) {
   const AttentionShape& s = inputs.shape;
   fmt::print("kernel     {}\n", kernel.manifest.symbol);
   fmt::print("problem    batch {}, heads {} (key/value heads {}), {} queries, {} keys{}, layout {}\n", s.batch, s.heads,
@@ -164,27 +153,21 @@ void print_report(const Arguments& args, const Kernel& kernel, const AttentionIn
   print_range("q", inputs.q_descale);
   print_range("k", inputs.k_descale);
   print_range("v", inputs.v_descale);
-  fmt::print("error      relative {:.3g}, maximum {:.3g}{}\n", c.relative_error, c.max_abs_error,
-             run.lse.empty() ? "" : fmt::format(", LSE {:.3g}", c.lse_max_error));
-  fmt::print("emulation  {:.2f} s, {:.1f} GFLOP/s, {} instructions\n", run.seconds,
-             run.seconds > 0 ? attention_flops(s) / run.seconds * 1e-9 : 0, run.result.instructions);
-  print_findings(run.result);
-  if (!c.passed)
-    fmt::print("worst      batch {}, query {}, head {}, element {}: {:.3g} of the row's root mean square\n",
-               c.worst.batch, c.worst.row, c.worst.head, c.worst.dim, c.max_element_error);
-  fmt::print("{}\n", c.passed && run.result.findings.empty() ? "PASSED" : "FAILED");
+  print_outcome(run.result, run.seconds, attention_flops(s), &c, tolerances, !run.lse.empty());
 }
 
 // An unwritable --output is known before the work, not after it.
-void check_writable(const std::string& file) {
-  const std::filesystem::path directory = std::filesystem::path(file).parent_path();
-  if (!directory.empty() && !std::filesystem::is_directory(directory))
-    throw Error("cannot write {}: {} is not a directory", file, directory.string());
+void check_writable(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw Error("cannot write {}: it is a directory", file.string());
+  const std::filesystem::path directory = file.has_parent_path() ? file.parent_path() : ".";
+  if (access(directory.c_str(), W_OK) != 0)
+    throw Error("cannot write {}: {}: {}", file.string(), directory.string(), std::strerror(errno));
 }
 
 std::vector<AiterSequence> sequences_of(const Arguments& args) {
   const AttentionShape& s = args.shape;
-  const int seqlen_k = s.seqlen_k < 0 ? s.seqlen_q : s.seqlen_k;
+  const int seqlen_k = args.seqlen_k.value_or(s.seqlen_q);
   if (args.seqlens.empty())
     return std::vector<AiterSequence>(static_cast<std::size_t>(s.batch), {s.seqlen_q, seqlen_k});
   const std::vector<int> q = parse_lengths("--seqlens", args.seqlens);
@@ -202,7 +185,7 @@ int run_foreign(const Arguments& args) {
     throw Error("--abi takes random input only, and saves no output");
   AiterProblem problem{.sequences = sequences_of(args),
                        .heads = args.shape.heads,
-                       .kv_heads = args.shape.kv_heads == 0 ? args.shape.heads : args.shape.kv_heads,
+                       .kv_heads = args.kv_heads.value_or(args.shape.heads),
                        .sigma = args.sigma,
                        .seed = args.seed,
                        .softmax_scale = args.softmax_scale,
@@ -211,8 +194,7 @@ int run_foreign(const Arguments& args) {
                             .abi = args.abi,
                             .overrides = args.overrides,
                             .problem = std::move(problem),
-                            .tolerances = args.tolerances,
-                            .default_tolerance = args.tolerances.relative == Tolerances{}.relative,
+                            .tolerance = args.tolerance,
                             .check = !args.no_check,
                             .json = args.json,
                             .threads = args.threads,
@@ -223,22 +205,23 @@ int run_foreign(const Arguments& args) {
 }
 
 int run(Arguments args) {
+  if (args.tolerance && !(*args.tolerance >= 0))
+    throw Error("tolerance {} is not a number of at least 0", *args.tolerance);
   if (!args.output.empty()) check_writable(args.output);
   if (args.threads == 0) args.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (!args.abi.empty()) return run_foreign(args);
   const Kernel kernel = load_kernel(args.kernel, args.manifest);
   const AttentionInputs inputs = inputs_of(args, kernel);
   const EmulatedRun emulated = emulate(args, kernel, inputs);
-  if (emulated.result.trap) {
-    if (!args.json) print_findings(emulated.result);
-    throw Error("{}", emulated.result.trap->message);
-  }
-  const Comparison comparison = compare(reference(args, inputs), emulated.output(), args.tolerances);
-  if (!args.output.empty()) save_output(emulated, args.output);
+  stop_at_trap(emulated.result, kernel.manifest.symbol, args.json);
+  Tolerances tolerances;
+  tolerances.relative = args.tolerance.value_or(tolerances.relative);
+  const Comparison comparison = compare(reference(args, inputs), emulated.output(), tolerances);
   if (args.json)
     fmt::print("{}\n", report_json(args, kernel, inputs, emulated, comparison).dump(2));
   else
-    print_report(args, kernel, inputs, emulated, comparison);
+    print_report(args, kernel, inputs, emulated, comparison, tolerances);
+  if (!args.output.empty()) save_output(emulated, args.output);
   return comparison.passed && emulated.result.findings.empty() ? 0 : 1;
 }
 
@@ -265,10 +248,10 @@ int main(int argc, char** argv) {
   app.add_flag("--no-check", args.no_check, "with --abi, run to the end and compare nothing");
   app.add_option("--batch", args.shape.batch, "batch entries")->capture_default_str();
   app.add_option("--heads", args.shape.heads, "query heads")->capture_default_str();
-  app.add_option("--kv-heads", args.shape.kv_heads, "key/value heads, a divisor of --heads (default: as --heads)");
+  app.add_option("--kv-heads", args.kv_heads, "key/value heads, a divisor of --heads (default: as --heads)");
   app.add_option("--seqlen", args.shape.seqlen_q, "queries, and keys unless --seqlen-k is given")
       ->capture_default_str();
-  app.add_option("--seqlen-k", args.shape.seqlen_k, "keys");
+  app.add_option("--seqlen-k", args.seqlen_k, "keys");
   app.add_option("--input", args.input, "gaussian, sink, ones or peaked")->capture_default_str();
   app.add_option("--sigma", args.sigma, "standard deviation of the logits")->capture_default_str();
   app.add_option("--seed", args.seed, "of the random input")->capture_default_str();
@@ -280,7 +263,7 @@ int main(int argc, char** argv) {
   app.add_option("--k", args.k, "keys, likewise");
   app.add_option("--v", args.v, "values, likewise");
   app.add_option("--output", args.output, "save O to this .npy");
-  app.add_option("--tolerance", args.tolerances.relative, "largest relative error that passes")->capture_default_str();
+  app.add_option("--tolerance", args.tolerance, "largest relative error that passes (default: 0.05)");
   app.add_option("--check-stride", args.check_stride, "compare every Nth query only")->capture_default_str();
   app.add_option("--threads", args.threads, "host threads (default: all)")->check(CLI::Range(0, 1024));
   app.add_option("--max-instructions", args.max_instructions, "per wave, before a loop counts as endless")
@@ -289,9 +272,17 @@ int main(int argc, char** argv) {
   app.add_option("--shuffle", args.shuffle_seed, "random order of waves and latencies, from this seed");
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
+  for (const char* name : {"--head-dim", "--v-head-dim", "--causal", "--seqlens", "--seqlens-k", "--no-check"})
+    app.get_option(name)->needs("--abi");
+  for (const char* name : {"--batch", "--heads", "--kv-heads", "--seqlen", "--seqlen-k", "--input", "--sigma", "--seed",
+                           "--v-ones", "--distinct-descales"})
+    for (const char* file : {"--q", "--k", "--v"}) app.get_option(name)->excludes(file);
   CLI11_PARSE(app, argc, argv);
   try {
     return run(args);
+  } catch (const std::bad_alloc&) {
+    fmt::print(std::cerr, "error: not enough memory for a problem of this size\n");
+    return 1;
   } catch (const std::exception& error) {
     fmt::print(std::cerr, "error: {}\n", error.what());
     return 1;

@@ -9,6 +9,8 @@
 #include "schedules/output.h"
 #include "schedules/tiles.h"
 
+#include <array>
+
 namespace zyfa::schedules {
 namespace {
 

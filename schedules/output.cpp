@@ -1,12 +1,9 @@
 #include "schedules/output.h"
 
-#include <bit>
 #include <numbers>
 
 namespace zyfa::schedules {
 namespace {
-
-constexpr S<1> exec_hi{127};
 
 // 32 elements of the value dim to memory. Packing leaves each lane with 4 consecutive elements of 8; exchanging them
 // between lanes l and l+32 gives every lane 8 consecutive ones, 16 bytes, of every other 8.
@@ -78,7 +75,7 @@ void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, con
   k.v_subrev_f32(value, static_cast<float>(plan.lift_log2), value);
   k.v_fma_f32(value, rows.maximum, factor, value);
   k.v_mul_f32(value, std::numbers::ln2_v<float>, value);
-  k.s_mov_b32(exec_hi, 0);
+  k.s_mov_b32(isa::exec_hi, 0);
   k.buffer_store_dword(value, address, resource, 0, {.offen = true});
 }
 

@@ -1,5 +1,6 @@
 #include "schedules/softmax.h"
 
+#include <array>
 #include <bit>
 
 namespace zyfa::schedules {

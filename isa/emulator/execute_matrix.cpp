@@ -27,8 +27,7 @@ using isa::Inst;
 using isa::Operand;
 using u32 = std::uint32_t;
 
-// ---- Decoding A and B
-// -----------------------------------------------------------------------------------------
+// Decoding A and B
 
 // Rows of isa::formats, and one past them for plain floats.
 enum ElementFormat { e4m3, e5m2, e2m3, e3m2, e2m1, f16, bf16, f32 };
@@ -95,8 +94,7 @@ void decode_f8f6f4(const Wave& wave, const Operand& operand, int format, float* 
   decoders[format](wave, operand, tile);
 }
 
-// ---- The product
-// ----------------------------------------------------------------------------------------------
+// The product
 
 // tile_d[row][column] += sum over `depth` k of a[k][row] * b[k][column], each step rounded once.
 #if HWY_NATIVE_FMA

@@ -138,8 +138,7 @@ void select(Wave& wave, const Inst& inst) {
   result.write(wave, inst);
 }
 
-// ---- Packed: two results, each of which picks one half of every source's register pair (gfx950.md 4)
-// -------------
+// Packed: two results, each of which picks one half of every source's register pair (gfx950.md 4)
 
 // The half of source `i` (from 0) that the low or high result takes. Constants are the same for both.
 HWY_INLINE const u32* packed_source(const Wave& wave, const Inst& inst, int i, bool high, bool is_f32, Lanes& buffer) {
@@ -181,8 +180,7 @@ inline void packed_move(Wave& wave, const Inst& inst) {
   for (int half = 0; half < 2; ++half) write_masked(wave.lanes_of(inst.args[0], half), result[half].lane, wave.exec());
 }
 
-// ---- Lane exchange
-// --------------------------------------------------------------------------------------------
+// Lane exchange
 
 inline u32 selected_lane(const Wave& wave, const Operand& operand) { return scalar_source(wave, operand) & 63; }
 

@@ -32,8 +32,7 @@ struct alignas(64) Words {
   Lanes lane;
 };
 
-// ---- DPP: source 0 comes from another lane (gfx9 DPP control field; LLVM AMDGPU DppCtrl)
-// ------------------------
+// DPP: source 0 comes from another lane (gfx9 DPP control field; LLVM AMDGPU DppCtrl)
 
 inline constexpr int out_of_bounds = -1;
 
@@ -102,8 +101,7 @@ inline u64 written_lanes(const Wave& wave, const Inst& inst) {
   return mask;
 }
 
-// ---- Sources
-// --------------------------------------------------------------------------------------------------
+// Sources
 
 HWY_INLINE u32 flushed(u32 float_bits) {
   return (float_bits & 0x7f800000U) == 0 ? float_bits & 0x80000000U : float_bits;
@@ -192,8 +190,7 @@ class Source<void> {
   HWY_INLINE int operator[](std::size_t) const { return 0; }
 };
 
-// ---- Results
-// --------------------------------------------------------------------------------------------------
+// Results
 
 HWY_INLINE void write_masked(Lanes& to, const Lanes& from, u64 mask) {
   if (HWY_LIKELY(mask == ~u64{0})) {

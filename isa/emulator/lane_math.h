@@ -17,8 +17,7 @@ namespace zyfa::emulator {
 HWY_INLINE std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 HWY_INLINE float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-// ---- Bits
-// -----------------------------------------------------------------------------------------------------
+// Bits
 
 HWY_INLINE std::uint32_t reverse_bits(std::uint32_t x) {
   x = ((x >> 1) & 0x55555555U) | ((x & 0x55555555U) << 1);
@@ -79,8 +78,7 @@ HWY_INLINE std::uint32_t insert_byte(std::uint32_t word, std::uint32_t index, st
   return (word & ~(0xffU << (8 * index))) | (byte << (8 * index));
 }
 
-// ---- Integer arithmetic
-// --------------------------------------------------------------------------------------- Arguments of 64
+// Integer arithmetic. Arguments of 64
 // bits occur where a row's expression is evaluated exactly to saturate its result (clamp).
 
 HWY_INLINE std::int32_t wrapping_add(std::int32_t a, std::int32_t b) {
@@ -136,8 +134,7 @@ HWY_INLINE bool shifted_add_carries(std::uint32_t a, int shift, std::uint32_t b)
   return ((static_cast<std::uint64_t>(a) << shift) + b) >> 32 != 0;
 }
 
-// ---- Floating point
-// -------------------------------------------------------------------------------------------
+// Floating point
 
 // Rounded once. The builtin, not std::fma, so that inlined into a function compiled for an extension with FMA
 // it is that instruction; elsewhere it is the C library's, slow but equal.
@@ -280,8 +277,7 @@ HWY_INLINE float log2_of(float x) {
   return x == 0.0f ? -infinity : positive;
 }
 
-// ---- Conversions that pack
-// ------------------------------------------------------------------------------------
+// Conversions that pack
 
 using isa::float_to_bf16;
 

@@ -191,7 +191,7 @@ TEST_CASE("zyfa-run reports errors, speed and a verdict", "[quick][commands]") {
     const ProcessResult text = run(arguments);
     CHECK(text.exit_code == 1);
     CHECK(text.out.ends_with("FAILED\n"));
-    check_holds(text.out, {"worst"});
+    check_holds(text.out, {"failed     relative error"});
     arguments.push_back("--json");
     const ProcessResult result = run(arguments);
     CHECK(result.exit_code == 1);
@@ -267,6 +267,30 @@ TEST_CASE("zyfa-run says where an endless loop turns", "[quick][commands]") {
   const KernelDirectory kernel;
   check_refused(run({kernel.co(), "--max-instructions", "700"}),
                 {"too many instructions", "700", "wave", "workgroup (", "schedules/", ".cpp:", "loop"});
+}
+
+TEST_CASE("zyfa-run prints its JSON for a trap as well", "[quick][commands]") {
+  const KernelDirectory kernel;
+  const ProcessResult result = run({kernel.co(), "--max-instructions", "700", "--json", "--strict"});
+  CHECK(result.exit_code != 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(json["passed"] == false);
+  CHECK(json["trap"]["wave"] == 0);
+  check_holds(json["trap"]["message"].get<std::string>(), {"too many instructions"});
+  CHECK(json["findings"].is_array());
+}
+
+TEST_CASE("zyfa-run ignores no option", "[quick][commands]") {
+  const KernelDirectory kernel;
+  check_refused(run({kernel.co(), "--head-dim", "64"}), {"--head-dim", "--abi"});
+  check_refused(run({kernel.co(), "--no-check"}), {"--no-check", "--abi"});
+  check_refused(run({kernel.co(), "--q", "q.npy", "--seqlen", "5"}), {"--seqlen", "--q"});
+  check_refused(run({kernel.co(), "--seqlen-k", "-5"}), {"seqlen_k is -5"});
+  check_refused(run({kernel.co(), "--kv-heads", "0"}), {"kv_heads is 0"});
+  check_refused(run({kernel.co(), "--tolerance", "nan"}), {"tolerance nan"});
+  check_refused(run({kernel.co(), "--heads", "2147483647", "--seqlen", "1"}), {"2147483647", "2^32"});
+  check_refused(run({kernel.co(), "--output", "."}), {"cannot write", "directory"});
+  check_refused(run({kernel.co(), "--manifest", "."}), {"is a directory"});
 }
 
 TEST_CASE("zyfa-run takes tensors from files and saves its output", "[quick][commands]") {

@@ -104,7 +104,7 @@ TEST_CASE("shape: what is refused, by name", "[quick][inputs]") {
   refused(&AttentionShape::seqlen_k, -5, "seqlen_k is -5");
   refused(&AttentionShape::head_dim, 0, "head_dim is 0");
   refused(&AttentionShape::v_head_dim, 0, "v_head_dim is 0");
-  refused(&AttentionShape::batch, std::numeric_limits<int>::max(), "2^40");
+  refused(&AttentionShape::batch, std::numeric_limits<int>::max(), "2^32");
 }
 
 TEST_CASE("shape: visible keys are bottom-right", "[quick][inputs]") {

@@ -10,8 +10,6 @@
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
 
-#include <cstring>
-
 using namespace zyfa;
 using namespace zyfa::generator;
 
