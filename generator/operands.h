@@ -28,7 +28,8 @@ inline Modified magnitude(Operand operand) {
 }
 
 template <isa::Type T>
-inline constexpr bool is_float = T == isa::Type::f32 || T == isa::Type::f64 || T == isa::Type::f16;
+inline constexpr bool is_float =
+    T == isa::Type::f32 || T == isa::Type::f64 || T == isa::Type::f16 || T == isa::Type::bf16;
 template <isa::Type T>
 inline constexpr int width =
     T == isa::Type::u64 || T == isa::Type::i64 || T == isa::Type::f64 || T == isa::Type::mask ? 2 : 1;

@@ -22,6 +22,7 @@ bool is_any(const Inst&) { return true; }
 bool is_valu_like(const Inst& i) { return is_valu(i) || is_mfma(i) || is_lds_dma(i); }
 bool is_valu_like_not_trans(const Inst& i) { return is_valu_like(i) && !is_trans(i); }
 bool is_valu_or_memory(const Inst& i) { return is_valu(i) || is_vmem(i) || is_lds(i); }
+bool is_valu_matrix_or_memory(const Inst& i) { return is_valu_or_memory(i) || is_mfma(i); }
 
 bool reads_lane(const Inst& i) {
   return desc(i.op).kind == Kind::READ_LANE || desc(i.op).kind == Kind::READ_FIRST_LANE;
@@ -33,10 +34,17 @@ bool accesses_lane(const Inst& i) { return reads_lane(i) || desc(i.op).kind == K
 // model and so distrust.
 bool writes_part(const Inst& i) {
   const Kind k = desc(i.op).kind;
-  if (k == Kind::HALF2 || k == Kind::HALF3 || i.form == Form::sdwa) return true;
+  const bool converts =
+      k == Kind::HALF2 || k == Kind::HALF3 || k == Kind::BYTE2 || k == Kind::BYTE3 || k == Kind::PART_TO_HALF;
+  if (converts || i.form == Form::sdwa) return true;
   return is_valu(i) && desc(i.op).cls != Class::ValuPacked && (i.mods.op_sel & 8) != 0;
 }
-bool is_packed_by_halves(const Inst& i) { return desc(i.op).cls == Class::ValuPacked && (op_sel_hi(i) & 1) != 0; }
+bool is_packed_by_halves(const Inst& i) {
+  const Kind k = desc(i.op).kind;
+  const bool packed = k == Kind::PK16_2 || k == Kind::PK16_3 || k == Kind::DOT || k == Kind::MIX;
+  return (packed || desc(i.op).cls == Class::ValuPacked) && (op_sel_hi(i) & 1) != 0;
+}
+bool is_dot(const Inst& i) { return desc(i.op).cls == Class::Dot; }
 
 // More than 64 bits of data. A scalar offset register costs a buffer store a cycle in which its data is safe.
 bool is_wide_store(const Inst& i) { return desc(i.op).cls == Class::VmemStore && desc(i.op).memory_bytes > 8; }
@@ -69,6 +77,11 @@ bool lane_select(const Inst& i, const Access& a) {
   const Kind k = desc(i.op).kind;
   return (k == Kind::READ_LANE || k == Kind::WRITE_LANE) && sgpr_read(i, a) && a.arg == 2;
 }
+// Everything but the accumulator.
+bool dot_factor(const Inst& i, const Access& a) {
+  const int accumulator = desc(i.op).kind == Kind::DOT ? 3 : 0;
+  return vgpr_read(i, a) && a.arg != accumulator;
+}
 bool store_data(const Inst& i, const Access& a) {
   return vgpr_read(i, a) && a.arg == (desc(i.op).kind == Kind::BUFFER_STORE ? 0 : 1);
 }
@@ -95,6 +108,9 @@ constexpr Rule rules[] = {
   {"transcendental result read by another VALU", is_trans, vgpr_write, is_valu_like_not_trans, vgpr_read, overlap, &M::trans_write_to_valu_read},
   {"partly written register used by VALU",       writes_part, vgpr_write, is_valu_like, vgpr_access,      overlap, &M::partial_write_to_valu},
   {"packed result used by VALU",                 is_packed_by_halves, vgpr_write, is_valu_like, vgpr_access, overlap, &M::packed_write_to_valu},
+  {"dot product read by another instruction",    is_dot, vgpr_write,   is_valu_matrix_or_memory, vgpr_read, other_op,    &M::dot_write_to_read},
+  {"dot product as factor of the next",          is_dot, vgpr_write,   is_dot, dot_factor,                same_op, &M::dot_write_to_factor},
+  {"dot product overwritten by another instruction", is_dot, vgpr_write, is_valu_matrix_or_memory, vgpr_write, other_op, &M::dot_write_to_write},
   {"VALU result swapped between lanes",          is_valu, vgpr_write,  is_swap, vgpr_read,                overlap, &M::valu_write_to_swap},
   {"EXEC written by VALU before a lane swap",    is_valu, exec_write,  is_swap, exec_read,                overlap, &M::valu_exec_to_swap},
   {"vector register used by a DPP instruction",  is_any, vgpr_write,   is_dpp, vgpr_access,               overlap, &M::vgpr_write_to_dpp_read},

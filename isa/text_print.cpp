@@ -78,20 +78,6 @@ std::string argument_text(const Inst& inst, const Desc& d, int index, const Prog
   return operand_text(operand, type == Type::u64 || type == Type::i64);
 }
 
-// How many entries the bit lists of the row have: the sources; the halves' sources and destination; the
-// scales and an unused third.
-int list_length(Kind kind) {
-  switch (kind) {
-    case Kind::PK_F32_2:
-    case Kind::PK_MOVE:
-      return 2;
-    case Kind::HALF3:
-      return 4;
-    default:
-      return 3;
-  }
-}
-
 std::string bit_list(std::string_view name, int bits, int length) {
   std::string text = fmt::format(" {}:[", name);
   for (int i = 0; i < length; ++i) text += fmt::format("{}{}", i ? "," : "", (bits >> i) & 1);
@@ -110,8 +96,8 @@ std::string lists_text(const Inst& inst, const Desc& d) {
       written = d.kind == Kind::F8F6F4_SCALED || bits != op_sel_hi(unmodified);
     }
     // The destination's bit is the last entry, whatever the number of sources.
-    if (d.kind == Kind::HALF2) bits = (bits & 3) | ((bits & 8) >> 1);
-    if (written) text += bit_list(list.name, bits, list_length(d.kind));
+    if (lists_destination_third(d)) bits = (bits & 3) | ((bits & 8) >> 1);
+    if (written) text += bit_list(list.name, bits, op_sel_entries(d));
   }
   return text;
 }
@@ -152,6 +138,9 @@ std::string modifiers_text(const Inst& inst, const Desc& d) {
     text += d.kind == Kind::SMEM_LOAD ? " offset:" + signed_hex(mods.offset) : fmt::format(" offset:{}", mods.offset);
   for (const Flag& flag : memory_flags)
     if (mods.*flag.field) text += fmt::format(" {}", flag.name);
+  // As LLVM writes it: hexadecimal from 11 on.
+  if (mods.bitop3)
+    text += mods.bitop3 <= 10 ? fmt::format(" bitop3:{}", mods.bitop3) : fmt::format(" bitop3:{:#x}", mods.bitop3);
   text += lists_text(inst, d);
   if (mods.clamp) text += " clamp";
   if (mods.omod) text += fmt::format(" {}", output_modifiers[mods.omod & 3]);

@@ -8,6 +8,8 @@ namespace zyfa::emulator {
 // Null for rows of another group.
 Execute find_scalar(isa::Op op);
 Execute find_vector(isa::Op op);
+Execute find_packed(isa::Op op);
+Execute find_convert(isa::Op op);
 Execute find_matrix(isa::Op op);
 
 // A scalar source of 64 bits. Inline integers are sign-extended; inline floats are doubles (LLVM's

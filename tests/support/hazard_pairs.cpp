@@ -95,6 +95,21 @@ const Side cmp_exec = side(v_cmp_lt_f32, e64, {Operand(exec), v(60), v(61)},
 const Side cmpx_exec = side(v_cmp_lt_f32, e64, {Operand(exec), v(60), v(61)},
   "$exec = V_CMPX_LT_F32_e64 0, $vgpr60, 0, $vgpr61, 0, implicit-def $exec, implicit $mode, implicit $exec");
 
+const Side dot_v0 = side(v_dot2_f32_f16, natural, {v(0), v(60), v(61), v(62)},
+  "$vgpr0 = V_DOT2_F32_F16 8, $vgpr60, 8, $vgpr61, 8, $vgpr62, 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
+const Side dot_reads_a = side(v_dot2_f32_f16, natural, {v(60), v(0), v(61), v(62)},
+  "$vgpr60 = V_DOT2_F32_F16 8, $vgpr0, 8, $vgpr61, 8, $vgpr62, 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
+const Side dot4_v0 = side(v_dot4_i32_i8, natural, {v(0), v(60), v(61), v(62)},
+  "$vgpr0 = V_DOT4_I32_I8 8, $vgpr60, 8, $vgpr61, 8, $vgpr62, 0, 0, 0, 0, 0, implicit $exec");
+const Side sr_byte = side(v_cvt_sr_fp8_f32, natural, {v(0), v(60), v(61)},
+  "$vgpr0 = V_CVT_SR_FP8_F32_gfx12_e64 0, $vgpr60, 0, $vgpr61, $vgpr0, 2, implicit $mode, implicit $exec", {.op_sel = 4});
+const Side fp4_byte = side(v_cvt_scalef32_pk_fp4_f32, natural, {v(0), v(60), v(61), v(62)},
+  "$vgpr0 = V_CVT_SCALEF32_PK_FP4_F32_e64 0, $vgpr60, 0, $vgpr61, 4, $vgpr62, $vgpr0, 0, implicit $mode, implicit $exec", {.op_sel = 4});
+const Side fma_high = side(v_fma_f16, natural, {v(0), v(60), v(61), v(62)},
+  "$vgpr0 = V_FMA_F16_gfx9_e64 8, $vgpr60, 0, $vgpr61, 0, $vgpr62, 0, 0, 0, implicit $mode, implicit $exec", {.op_sel = 8});
+const Side pk_add_half = side(v_pk_add_f16, natural, {v(0), v(60), v(61)},
+  "$vgpr0 = V_PK_ADD_F16 8, $vgpr60, 8, $vgpr61, 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
+
 // Their consumers.
 const Side fma_reads = side(v_fma_f32, natural, {v(60), v(61), v(62), v(0)},
   "$vgpr60 = V_FMA_F32_e64 0, $vgpr61, 0, $vgpr62, 0, $vgpr0, 0, 0, implicit $mode, implicit $exec");
@@ -192,7 +207,15 @@ std::vector<HazardPair> hazard_pairs() {
     {"partly written register used by VALU", 1, fp8_high, fp8_low},
     {"partly written register used by VALU", 1, scalef32_high, add_reads},
     {"partly written register used by VALU", 1, fp8_low, fp8_high},
+    {"partly written register used by VALU", 1, fma_high, fma_reads},
+    {"partly written register used by VALU", 1, fp4_byte, fma_reads},
     {"packed result used by VALU", 1, pk_mul, add_reads},
+    {"packed result used by VALU", 1, pk_add_half, add_reads},
+    {"dot product read by another instruction", 3, dot_v0, add_reads},
+    {"dot product read by another instruction", 3, dot_v0, reads_a},
+    {"dot product read by another instruction", 3, dot4_v0, dot_reads_a},
+    {"dot product as factor of the next", 3, dot_v0, dot_reads_a},
+    {"dot product overwritten by another instruction", 3, dot_v0, writes_v0},
     {"VALU result swapped between lanes", 2, mov_v0, swap_32},
     {"EXEC written by VALU before a lane swap", 4, cmpx_exec, swap_32},
     {"vector register used by a DPP instruction", 2, mov_v0, dpp_reads},
