@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,6 +85,7 @@ struct Result {
   // max_findings of them; the others are only counted.
   std::vector<Finding> findings;
   std::uint64_t findings_left_out = 0;
+  std::map<std::string, std::uint64_t> finding_counts;  // of all, by Finding::kind()
 };
 inline constexpr std::size_t max_findings = 200;
 
