@@ -40,7 +40,11 @@ enum class Class : std::uint8_t {
   VmemStore,
 };
 
-enum class Type : std::uint8_t { none, u16, u32, i32, u64, i64, f16, bf16, f32, f64, i8, e4m3, f8f6f4, mask, bits };
+// clang-format off
+enum class Type : std::uint8_t {
+  none, u16, u32, i32, u64, i64, f16, bf16, f32, f64, i8, e4m3, e5m2, f8f6f4, mask, bits
+};
+// clang-format on
 
 enum class Role : std::uint8_t { none, write, read, update };
 
@@ -63,6 +67,7 @@ struct Desc {
   SccUse scc = SccUse::keeps;
   Effect effect = Effect::none;
   std::uint16_t m = 0, n = 0, k = 0;          // matrix shape
+  std::uint8_t blocks = 1;                    // independent products of that shape
   std::uint8_t passes = 0, passes_small = 0;  // 1 pass = 4 clk; passes_small: f8f6f4 with neither source FP8/BF8
   std::uint8_t memory_bytes = 0;              // per lane (vector memory, LDS) or in all (scalar memory)
   std::uint8_t element_bits = 0;              // transposing LDS reads
