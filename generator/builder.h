@@ -153,11 +153,9 @@ class Builder {
 #define PK_MOVE(op)            void op(V<2> d, Source<ZYFA_T(u64)> a, Source<ZYFA_T(u64)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
 #define ACC_READ(op)           void op(V<1> d, A<1> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a); }
 #define ACC_WRITE(op)          void op(A<1> d, Source<ZYFA_T(u32)> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand); }
-#define MFMA(op, CD, A_, B_, M, N, K, ...) \
-  void op(Data<M * N / 64> d, Data<M * K * element_bits(ZYFA_T(A_)) / 2048> a, Data<K * N * element_bits(ZYFA_T(B_)) / 2048> b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
-#define MFMA_I8(op, M, N, K, ...) \
-  void op(Data<M * N / 64> d, Data<M * K / 256> a, Data<K * N / 256> b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
-#define SMFMAC(op, A_, B_, M, N, K, ...) \
+#define MFMA(op, CD, A_, B_, M, N, K, blocks, ...) \
+  void op(Data<blocks * M * N * element_bits(ZYFA_T(CD)) / 2048> d, Data<blocks * M * K * element_bits(ZYFA_T(A_)) / 2048> a, Data<blocks * K * N * element_bits(ZYFA_T(B_)) / 2048> b, Accumulator<blocks * M * N * element_bits(ZYFA_T(CD)) / 2048> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
+#define SMFMAC(op, CD, A_, B_, M, N, K, ...) \
   void op(Data<M * N / 64> d, Data<M * K / 2 * element_bits(ZYFA_T(A_)) / 2048> a, Data<K * N * element_bits(ZYFA_T(B_)) / 2048> b, V<1> indices, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, indices); }
 #define F8F6F4(op, M, N, K, ...) \
   template <class RA, class RB> void op(Data<M * N / 64> d, RA a, RB b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a, b, c.operand); }

@@ -9,7 +9,9 @@ namespace {
 // Which instructions.
 
 bool is_sgemm(const Inst& i) { return is_mfma(i) && desc(i.op).args[1].type == Type::f32; }
-bool is_xdl(const Inst& i) { return is_mfma(i) && !is_sgemm(i); }
+bool is_dgemm(const Inst& i) { return is_mfma(i) && desc(i.op).args[1].type == Type::f64; }
+bool is_sgemm_or_dgemm(const Inst& i) { return is_sgemm(i) || is_dgemm(i); }
+bool is_xdl(const Inst& i) { return is_mfma(i) && !is_sgemm_or_dgemm(i); }
 bool is_lds(const Inst& i) { return desc(i.op).cls == Class::LdsRead || desc(i.op).cls == Class::LdsWrite; }
 bool is_salu(const Inst& i) { return desc(i.op).cls == Class::Salu; }
 bool is_trans(const Inst& i) { return desc(i.op).cls == Class::Trans; }
@@ -21,7 +23,8 @@ bool is_any(const Inst&) { return true; }
 // LLVM counts matrix instructions and LDS-DMA loads among the vector ALU's.
 bool is_valu_like(const Inst& i) { return is_valu(i) || is_mfma(i) || is_lds_dma(i); }
 bool is_valu_like_not_trans(const Inst& i) { return is_valu_like(i) && !is_trans(i); }
-bool is_valu_or_memory(const Inst& i) { return is_valu(i) || is_vmem(i) || is_lds(i); }
+bool is_memory(const Inst& i) { return is_vmem(i) || is_lds(i); }
+bool is_valu_or_memory(const Inst& i) { return is_valu(i) || is_memory(i); }
 bool is_valu_matrix_or_memory(const Inst& i) { return is_valu_or_memory(i) || is_mfma(i); }
 
 bool reads_lane(const Inst& i) {
@@ -96,12 +99,20 @@ constexpr Rule rules[] = {
   {"XDL result overwritten by VALU or memory",   is_xdl, vgpr_write,   is_valu_or_memory, vgpr_write,     overlap, &M::xdl_write_to_write},
   {"XDL result as matrix source A, B or scale",  is_xdl, vgpr_write,   is_mfma, matrix_source,            overlap, &M::xdl_write_to_matrix_source},
   {"XDL result in part of an XDL's C",           is_xdl, vgpr_write,   is_xdl, matrix_c,                  part,    &M::xdl_write_to_part_of_xdl_c},
-  {"XDL result in part of an FP32 MFMA's C",     is_xdl, vgpr_write,   is_sgemm, matrix_c,                part,    &M::xdl_write_to_part_of_sgemm_c},
+  {"XDL result in part of an FP32 or FP64 MFMA's C", is_xdl, vgpr_write, is_sgemm_or_dgemm, matrix_c,     part,    &M::xdl_write_to_part_of_sgemm_c},
   {"XDL result as C of another opcode",          is_xdl, vgpr_write,   is_mfma, matrix_c,    same_but_other_op,    &M::xdl_write_to_c_of_other_op},
   {"matrix result as C of the same opcode",      is_mfma, vgpr_write,  is_mfma, matrix_c,                 same,    &M::matrix_write_to_same_c},
   {"FP32 MFMA result used by VALU or memory",    is_sgemm, vgpr_write, is_valu_or_memory, vgpr_access,    overlap, &M::sgemm_write_to_access},
   {"FP32 MFMA result as matrix source",          is_sgemm, vgpr_write, is_mfma, matrix_source,            overlap, &M::sgemm_write_to_matrix_source},
-  {"FP32 MFMA result in part of another's C",    is_sgemm, vgpr_write, is_sgemm, matrix_c,                part,    &M::sgemm_write_to_part_of_sgemm_c},
+  {"FP32 MFMA result in part of another FP32 or FP64 MFMA's C", is_sgemm, vgpr_write, is_sgemm_or_dgemm, matrix_c, part, &M::sgemm_write_to_part_of_sgemm_c},
+  {"FP32 MFMA result as C of another FP32 opcode", is_sgemm, vgpr_write, is_sgemm, matrix_c, same_but_other_op,    &M::sgemm_write_to_c_of_other_op},
+  {"FP32 MFMA result as C of an XDL",            is_sgemm, vgpr_write, is_xdl, matrix_c,     same_but_other_op,    &M::matrix_write_to_same_c},
+  {"FP64 MFMA result read by VALU", is_dgemm, vgpr_write, is_valu, vgpr_read,         overlap, &M::dgemm_write_to_valu_read},
+  {"FP64 MFMA result as matrix source",          is_dgemm, vgpr_write, is_mfma, matrix_source,            overlap, &M::dgemm_write_to_valu_read},
+  {"FP64 MFMA result read by memory",            is_dgemm, vgpr_write, is_memory, vgpr_read,              overlap, &M::dgemm_write_to_memory_read},
+  {"FP64 MFMA result overwritten by VALU or memory", is_dgemm, vgpr_write, is_valu_or_memory, vgpr_write, overlap, &M::dgemm_write_to_write},
+  {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", is_dgemm, vgpr_write, is_sgemm_or_dgemm, matrix_c, part, &M::dgemm_write_to_part_of_c},
+  {"FP64 MFMA result as C of the same opcode",   is_dgemm, vgpr_write, is_dgemm, matrix_c,                same,    &M::dgemm_write_to_same_c},
   {"C of an XDL overwritten by VALU or memory",  is_xdl, matrix_c,     is_valu_or_memory, vgpr_write,     overlap, &M::xdl_c_to_write},
   {"VALU result read by a matrix instruction",   is_valu, vgpr_write,  is_mfma, vgpr_read,                overlap, &M::valu_write_to_matrix_read},
   {"EXEC written by VALU before a matrix instruction", is_valu, exec_write, is_mfma, exec_read,           overlap, &M::valu_exec_to_matrix},

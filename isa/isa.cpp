@@ -20,7 +20,7 @@ constexpr Arg number{read, Type::bits, 0};
 constexpr Arg of_halves(Type t) { return is_half_type(t) ? both(t) : out(t); }
 
 constexpr int bits_of(Type t) {
-  return t == Type::e4m3 || t == Type::i8 ? 8 : is_half_type(t) ? 16 : 32 * dwords_of(t);
+  return t == Type::e4m3 || t == Type::e5m2 || t == Type::i8 ? 8 : is_half_type(t) ? 16 : 32 * dwords_of(t);
 }
 // Registers of a matrix operand of rows x columns elements over 64 lanes.
 constexpr Arg matrix(Role role, Type t, int rows, int columns) {
@@ -88,12 +88,11 @@ constexpr Desc descs[] = {
 #define PK_MOVE(op_)                      Desc{HEAD(op_, PK_MOVE, ValuPacked), .args = {wide(write, T::u32, 2), wide(read, T::u32, 2), wide(read, T::u32, 2)}},
 #define ACC_READ(op_)                     Desc{HEAD(op_, ACC_READ, Valu), .args = {out(T::u32), in(T::u32)}},
 #define ACC_WRITE(op_)                    Desc{HEAD(op_, ACC_WRITE, Valu), .args = {out(T::u32), in(T::u32)}},
-#define MFMA(name_, CD, A, B, M, N, K, p) Desc{HEAD(name_, MFMA, Mfma), \
-    .args = {matrix(write, T::CD, M, N), matrix(read, T::A, M, K), matrix(read, T::B, K, N), matrix(read, T::CD, M, N)}, \
-    .m = M, .n = N, .k = K, .passes = p, .passes_small = p},
-#define MFMA_I8(name_, M, N, K, p)        MFMA(name_, i32, i8, i8, M, N, K, p)
-#define SMFMAC(name_, A, B, M, N, K, p)   Desc{HEAD(name_, SMFMAC, Mfma), \
-    .args = {matrix(update, T::f32, M, N), matrix(read, T::A, M, K / 2), matrix(read, T::B, K, N), in(T::u32)}, \
+#define MFMA(name_, CD, A, B, M, N, K, count, p) Desc{HEAD(name_, MFMA, Mfma), \
+    .args = {matrix(write, T::CD, M * count, N), matrix(read, T::A, M * count, K), matrix(read, T::B, K, N * count), matrix(read, T::CD, M * count, N)}, \
+    .m = M, .n = N, .k = K, .blocks = count, .passes = p, .passes_small = p},
+#define SMFMAC(name_, CD, A, B, M, N, K, p) Desc{HEAD(name_, SMFMAC, Mfma), \
+    .args = {matrix(update, T::CD, M, N), matrix(read, T::A, M, K / 2), matrix(read, T::B, K, N), in(T::u32)}, \
     .m = M, .n = N, .k = K, .passes = p, .passes_small = p},
 #define F8F6F4(name_, M, N, K, p8, p4) Desc{HEAD(name_, F8F6F4, Mfma), \
     .args = {matrix(write, T::f32, M, N), wide(read, T::f8f6f4, 8), wide(read, T::f8f6f4, 8), matrix(read, T::f32, M, N)}, \
@@ -118,7 +117,9 @@ constexpr Desc descs[] = {
 
 constexpr bool table_is_consistent() {
   for (const Desc& d : descs)
-    if (d.cls == Class::Mfma && (d.passes == 0 || d.args[0].dwords != d.m * d.n / 64)) return false;
+    if (d.cls == Class::Mfma &&
+        (d.passes == 0 || 2048 * d.args[0].dwords != d.m * d.n * d.blocks * bits_of(d.args[0].type)))
+      return false;
   return std::size(descs) == static_cast<std::size_t>(Op::count);
 }
 static_assert(table_is_consistent());

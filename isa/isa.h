@@ -44,11 +44,11 @@ enum class Class : std::uint8_t {
 };
 
 // Types of 16 bits name the low half of a register, or the half that op_sel picks; f16x2 and its like both.
+// clang-format off
 enum class Type : std::uint8_t {
-  // clang-format off
-  none, u16, i16, u32, i32, u64, i64, f16, bf16, f16x2, bf16x2, i16x2, u16x2, f32, f64, i8, e4m3, f8f6f4, mask, bits
-  // clang-format on
+  none, u16, i16, u32, i32, u64, i64, f16, bf16, f16x2, bf16x2, i16x2, u16x2, f32, f64, i8, e4m3, e5m2, f8f6f4, mask, bits
 };
+// clang-format on
 constexpr bool is_half_type(Type t) { return t == Type::u16 || t == Type::i16 || t == Type::f16 || t == Type::bf16; }
 
 enum class Role : std::uint8_t { none, write, read, update };
@@ -72,6 +72,7 @@ struct Desc {
   SccUse scc = SccUse::keeps;
   Effect effect = Effect::none;
   std::uint16_t m = 0, n = 0, k = 0;          // matrix shape
+  std::uint8_t blocks = 1;                    // independent products of that shape
   std::uint8_t passes = 0, passes_small = 0;  // 1 pass = 4 clk; passes_small: f8f6f4 with neither source FP8/BF8
   std::uint8_t memory_bytes = 0;              // per lane (vector memory, LDS) or in all (scalar memory)
   std::uint8_t element_bits = 0;              // transposing LDS reads

@@ -82,6 +82,26 @@ bool takes_output_modifier(const Inst& inst, const Desc& d) {
   return halves || (kind && computes_floats(d) && !normalises);
 }
 
+// blgp: the rows with several blocks, FP32 (lane groups of B) and FP64 (signs). LLVM takes cbsz, abid and blgp in every
+// row; AMD documents no meaning for the others (matrix instruction calculator, CDNA3).
+bool takes_lane_groups(const Desc& d) {
+  const Type a = d.args[1].type;
+  return d.blocks > 1 || a == Type::f32 || a == Type::f64;
+}
+
+// cbsz: A of one block, number abid, goes to 2^cbsz blocks. FP64 has blocks, but not this.
+std::string check_broadcast(const Inst& inst, const Desc& d) {
+  const Modifiers& mods = inst.mods;
+  if (mods.abid > 15 || mods.cbsz > 7 || mods.blgp > 7)
+    return fmt::format("cbsz {} or blgp {} is outside 0..7, or abid {} outside 0..15", mods.cbsz, mods.blgp, mods.abid);
+  if (d.kind != Kind::MFMA) return {};
+  const int blocks = d.args[1].type == Type::f64 ? 1 : d.blocks;
+  if (1 << mods.cbsz > blocks) return fmt::format("cbsz {} broadcasts to more than {} blocks", mods.cbsz, blocks);
+  if (mods.abid >= 1 << mods.cbsz)
+    return fmt::format("abid {} is none of the {} blocks of cbsz {}", mods.abid, 1 << mods.cbsz, mods.cbsz);
+  return {};
+}
+
 // The fields that the row takes, set back to their initial values. What then still differs is one too many.
 Modifiers without_taken(const Inst& inst, const Desc& d) {
   Modifiers left = inst.mods;
@@ -104,8 +124,8 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
   left.neg_lo &= static_cast<std::uint8_t>(~negation_mask(d));
   left.neg_hi &= static_cast<std::uint8_t>(~negation_mask(d));
   if (d.kind == Kind::BITOP3) left.bitop3 = 0;
-  if (d.kind == Kind::SMFMAC) left.cbsz = left.abid = 0;
-  if (d.kind == Kind::MFMA) left.cbsz = left.abid = left.blgp = 0;
+  if (d.kind == Kind::SMFMAC || d.blocks > 1) left.cbsz = left.abid = 0;
+  if (d.kind == Kind::MFMA && takes_lane_groups(d)) left.blgp = 0;
   if (d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED) left.cbsz = left.blgp = 0;
   return left;
 }
@@ -119,16 +139,19 @@ bool takes_source_modifiers(const Desc& d, int index) {
   return a.role == Role::read && is_float && kind;
 }
 
+bool has_signs_in_blgp(const Desc& d) { return d.kind == Kind::MFMA && d.args[1].type == Type::f64; }
+
 std::string check_modifiers(const Inst& inst) {
   const Desc& d = desc(inst.op);
   const Modifiers& mods = inst.mods;
   if (without_taken(inst, d) != Modifiers{}) return "has a modifier that the instruction does not take";
   if (mods.omod > 3) return fmt::format("output modifier {} is outside 0..3", mods.omod);
   if (mods.dpp_row_mask > 15 || mods.dpp_bank_mask > 15) return "a DPP mask has more than 4 bits";
-  const int formats = d.kind == Kind::MFMA || d.kind == Kind::SMFMAC ? 7 : 4;
-  if (mods.cbsz > formats || mods.blgp > formats || mods.abid > 15)
-    return fmt::format("cbsz {} or blgp {} is outside 0..{}, or abid {} outside 0..15", mods.cbsz, mods.blgp, formats,
-                       mods.abid);
+  const bool has_formats = d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED;
+  if (has_formats && (mods.cbsz > 4 || mods.blgp > 4))
+    return fmt::format("cbsz {} or blgp {} is none of the formats 0..4", mods.cbsz, mods.blgp);
+  if (!has_formats)
+    if (std::string problem = check_broadcast(inst, d); !problem.empty()) return problem;
   if (mods.lds && (d.memory_bytes < 4 || d.memory_bytes == 8)) return "LDS-DMA moves 1, 3 or 4 dwords per lane";
   for (const WaitField& wait : wait_fields)
     if (mods.*wait.field != Modifiers::not_waited && mods.*wait.field >= wait.highest)

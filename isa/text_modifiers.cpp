@@ -1,6 +1,7 @@
 // Modifiers from text.
 
 #include "isa/isa.h"
+#include "isa/modifiers.h"
 #include "isa/text_tables.h"
 #include "isa/text_words.h"
 
@@ -103,6 +104,11 @@ bool read_modifier(std::string_view word, Inst& inst) {
   const std::size_t colon = std::min(word.find(':'), word.size());
   const std::string_view name = word.substr(0, colon);
   const std::string_view value = word.substr(std::min(colon + 1, word.size()));
+  if (has_signs_in_blgp(desc(inst.op)) && (name == "neg" || name == "blgp")) {
+    const auto signs = to_bits(value, 3);
+    if (name == "neg" && signs) mods.blgp = *signs;
+    return name == "neg" && signs.has_value();
+  }
   if (read_bit_list(name, value, desc(inst.op), mods)) return true;
   if (name == "bitop3" && kind == Kind::BITOP3) {
     const auto table = to_number_below(value, 256);

@@ -1,6 +1,7 @@
 // Instructions to text, as LLVM's disassembler spells them.
 
 #include "isa/isa.h"
+#include "isa/modifiers.h"
 #include "isa/text.h"
 #include "isa/text_tables.h"
 
@@ -75,7 +76,7 @@ std::string argument_text(const Inst& inst, const Desc& d, int index, const Prog
   if (d.kind == Kind::SOPP_COUNT && operand.kind == OperandKind::integer && operand.value > 64)
     return fmt::format("{:#x}", operand.value);
   const Type type = d.args[static_cast<std::size_t>(index)].type;
-  return operand_text(operand, type == Type::u64 || type == Type::i64);
+  return operand_text(operand, type == Type::u64 || type == Type::i64 || type == Type::f64);
 }
 
 std::string bit_list(std::string_view name, int bits, int length) {
@@ -144,8 +145,13 @@ std::string modifiers_text(const Inst& inst, const Desc& d) {
   text += lists_text(inst, d);
   if (mods.clamp) text += " clamp";
   if (mods.omod) text += fmt::format(" {}", output_modifiers[mods.omod & 3]);
-  for (const Field& field : matrix_fields)
-    if (mods.*field.field) text += fmt::format(" {}:{}", field.name, mods.*field.field);
+  for (const Field& field : matrix_fields) {
+    if (!(mods.*field.field)) continue;
+    if (has_signs_in_blgp(d) && field.field == &Modifiers::blgp)
+      text += bit_list("neg", mods.blgp, 3);
+    else
+      text += fmt::format(" {}:{}", field.name, mods.*field.field);
+  }
   if (inst.form == Form::dpp) text += dpp_text(mods);
   return text;
 }

@@ -97,6 +97,13 @@ void choose_modifiers(Inst& inst, const isa::Desc& d, Rng& rng) {
     mods.cbsz = static_cast<std::uint8_t>(below(5, rng));
     mods.blgp = static_cast<std::uint8_t>(below(5, rng));
   }
+  if (d.kind == Kind::MFMA || d.kind == Kind::SMFMAC) {
+    const bool sparse = d.kind == Kind::SMFMAC;
+    if (sparse || d.blocks > 1) mods.cbsz = static_cast<std::uint8_t>(below(5, rng));
+    mods.abid = static_cast<std::uint8_t>(below(sparse ? 16 : 1U << mods.cbsz, rng));
+    const bool takes_blgp = d.blocks > 1 || d.args[1].type == Type::f32 || d.args[1].type == Type::f64;
+    if (!sparse && takes_blgp) mods.blgp = three_bits();
+  }
   if (inst.form == Form::dpp) choose_dpp(mods, rng);
   const bool vop3 =
       d.kind >= Kind::VOP1 && d.kind <= Kind::PK_F32_3 && inst.form != Form::e32 && inst.form != Form::dpp;

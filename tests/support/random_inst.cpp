@@ -175,9 +175,11 @@ void choose_modifiers(Inst& inst, const Desc& d, Rng& rng) {
   }
   if (is_matrix(d.kind)) {
     const bool plain = d.kind == Kind::MFMA || d.kind == Kind::SMFMAC;
-    mods.cbsz = byte_below(plain ? 8 : 5, rng);
+    mods.cbsz = byte_below(d.kind == Kind::MFMA && d.blocks == 1 ? 1 : plain ? 8 : 5, rng);
     if (d.kind != Kind::SMFMAC) mods.blgp = byte_below(plain ? 8 : 5, rng);
-    if (plain) mods.abid = byte_below(16, rng);
+    if (plain) mods.abid = byte_below(d.kind == Kind::SMFMAC ? 16u : 1u << mods.cbsz, rng);
+    const Type a = d.args[1].type;
+    if (d.kind == Kind::MFMA && d.blocks == 1 && a != Type::f32 && a != Type::f64) mods.blgp = 0;
     if (d.kind == Kind::F8F6F4_SCALED) choose_packed(inst, d, rng);
     return;
   }
