@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <cstddef>
 #include <cstring>
+#include <vector>
 
 namespace zyfa::emulator {
 
@@ -29,6 +31,8 @@ struct Wave {
   Mode mode;
   std::uint32_t pc = 0;  // index of the next instruction in the program
   std::uint32_t id = 0;  // number within its workgroup
+  std::uint64_t clock = 0;         // what s_memtime reads
+  std::vector<std::byte> scratch;  // private memory: lane l has the l'th of 64 parts
 
   std::uint64_t scalar64(int first) const {
     std::uint64_t value;
