@@ -2,6 +2,7 @@
 
 #include "isa/isa.h"
 #include "isa/modifiers.h"
+#include "isa/text_swizzle.h"
 #include "isa/text_tables.h"
 #include "isa/text_words.h"
 
@@ -115,7 +116,18 @@ bool read_modifier(std::string_view word, Inst& inst) {
     if (table) mods.bitop3 = static_cast<std::uint8_t>(*table);
     return table.has_value();
   }
-  if (name == "offset") {
+  if (name == "offset1" && desc(inst.op).pair_stride != 0) {
+    const auto offset = to_number_below(value, 256);
+    if (offset) mods.offset1 = static_cast<std::uint8_t>(*offset);
+    return offset.has_value();
+  }
+  if (name == "offset" && kind == Kind::DS_SWIZZLE) {
+    if (const auto pattern = parse_swizzle(value)) {
+      mods.offset = static_cast<std::int32_t>(*pattern);
+      return true;
+    }
+  }
+  if (name == (desc(inst.op).pair_stride != 0 ? "offset0" : "offset")) {
     const auto offset = to_number(value);
     if (!offset || *offset < INT32_MIN || *offset > INT32_MAX) return false;
     mods.offset = static_cast<std::int32_t>(*offset);

@@ -71,15 +71,17 @@ bool touch(const Access& a, const Access& b) {
 
 }  // namespace
 
-StrictProgram::StrictProgram(const isa::Program& program, const isa::Machine& machine)
-    : program_(program), machine_(machine) {
+StrictProgram::StrictProgram(const isa::Program& program, const isa::Machine& machine, bool unaligned)
+    : program_(program), machine_(machine), lds_granule_log2_(unaligned ? 0 : 2) {
   facts_.reserve(program.code.size());
   for (const Inst& inst : program.code) {
     facts_.push_back(facts_of(inst));
     cover_reach(static_cast<std::uint32_t>(facts_.size() - 1));
     const isa::Desc& d = isa::desc(inst.op);
+    const bool is_flat = isa::counter(inst) == isa::Counter::both;
     const bool is_lds = d.cls == isa::Class::LdsRead || d.cls == isa::Class::LdsWrite;
-    if (is_lds && d.memory_bytes % 4 != 0) lds_granule_log2_ = 0;
+    if ((is_lds || is_flat) && d.memory_bytes % 4 != 0) lds_granule_log2_ = 0;
+    has_lds_atomics_ |= (is_lds || is_flat) && isa::is_atomic(d.kind);
   }
 }
 
@@ -98,7 +100,7 @@ Facts StrictProgram::facts_of(const Inst& inst) {
   f.reads_scc = branches_on_scc || d.scc == isa::SccUse::reads || d.scc == isa::SccUse::updates;
   f.writes_scc = d.scc == isa::SccUse::writes || d.scc == isa::SccUse::updates;
   f.counter = isa::counter(inst);
-  f.in_order = f.counter != isa::Counter::none && d.cls != isa::Class::Smem;
+  f.in_order = (f.counter == isa::Counter::vm || f.counter == isa::Counter::lgkm) && d.cls != isa::Class::Smem;
   f.is_lds_dma = isa::is_lds_dma(inst);
   f.numbers = numbers_of(inst);
   for (const Access& a : touched)
