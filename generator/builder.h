@@ -166,7 +166,7 @@ class Builder {
   template <class RA, class RB> void op(Data<M * N / 64> d, RA a, RB b, Accumulator<M * N / 64> c, Source<ZYFA_T(u32)> scale_a, Source<ZYFA_T(u32)> scale_b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a, b, c.operand, scale_a.operand, scale_b.operand); }
 #define DS_READ(op, dw)        Token op(Data<dw> d, V<1> address, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address); }
 #define DS_READ_PART(op, ...)  DS_READ(op, 1)
-#define DS_READ_TR(op, ...)    DS_READ(op, 2)
+#define DS_READ_TR(op, dw, ...) DS_READ(op, dw)
 #define DS_READ2(op, dw, ...)  DS_READ(op, 2 * dw)
 #define DS_WRITE(op, dw)       Token op(V<1> address, Data<dw> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand); }
 #define DS_WRITE_PART(op, ...) DS_WRITE(op, 1)

@@ -106,7 +106,7 @@ constexpr Desc descs[] = {
     .m = M, .n = N, .k = K, .passes = p8, .passes_small = p4},
 #define DS_READ(op_, dw)                  Desc{HEAD(op_, DS_READ, LdsRead), .args = {wide(write, T::bits, dw), in(T::u32)}, .memory_bytes = bytes(dw), .data = 0, .address = 1},
 #define DS_READ_PART(op_, b, sign)        Desc{HEAD(op_, DS_READ, LdsRead), .args = {wide(write, T::bits, 1), in(T::u32)}, .memory_bytes = b, .sign_extends = sign, .data = 0, .address = 1},
-#define DS_READ_TR(op_, element)          Desc{HEAD(op_, DS_READ_TR, LdsRead), .args = {wide(write, T::bits, 2), in(T::u32)}, .memory_bytes = 8, .element_bits = element, .data = 0, .address = 1},
+#define DS_READ_TR(op_, dw, element)      Desc{HEAD(op_, DS_READ_TR, LdsRead), .args = {wide(write, T::bits, dw), in(T::u32)}, .memory_bytes = bytes(dw), .element_bits = element, .data = 0, .address = 1},
 #define DS_READ2(op_, dw, stride)         Desc{HEAD(op_, DS_READ2, LdsRead), .args = {wide(write, T::bits, 2 * dw), in(T::u32)}, .memory_bytes = bytes(dw), .pair_stride = stride, .data = 0, .address = 1},
 #define DS_WRITE(op_, dw)                 Desc{HEAD(op_, DS_WRITE, LdsWrite), .args = {in(T::u32), wide(read, T::bits, dw)}, .memory_bytes = bytes(dw), .data = 1, .address = 0},
 #define DS_WRITE_PART(op_, b, high)       Desc{HEAD(op_, DS_WRITE, LdsWrite), .args = {in(T::u32), wide(read, T::bits, 1)}, .memory_bytes = b, .high_half = high, .data = 1, .address = 0},

@@ -60,8 +60,9 @@ Files files(const Desc& d, int index, bool writes) {
 }
 
 // The ISA's alignment of register tuples: scalar pairs even, wider ones by four; vector tuples even (gfx90a and later).
-int alignment(const Operand& operand) {
-  if (operand.count == 1) return 1;
+// LLVM lets the three registers of ds_read_b96_tr_b6 start anywhere.
+int alignment(const Desc& d, const Operand& operand) {
+  if (operand.count == 1 || (d.kind == Kind::DS_READ_TR && operand.count == 3)) return 1;
   if (operand.kind == OperandKind::sgpr) return operand.count == 2 ? 2 : 4;
   return 2;
 }
@@ -164,9 +165,9 @@ std::string check_operand(const Desc& d, int index, const Operand& operand, cons
   const bool is_aperture = operand.kind == OperandKind::sgpr && operand.value >= shared_base.first;
   if (is_aperture && (arg.role != Role::read || d.kind > Kind::SOPC))
     return fmt::format("argument {} can not be an aperture, which 64-bit scalar instructions read", index);
-  if (!is_aperture && operand.value % static_cast<std::uint32_t>(alignment(operand)) != 0)
+  if (!is_aperture && operand.value % static_cast<std::uint32_t>(alignment(d, operand)) != 0)
     return fmt::format("argument {} starts at register {}, which is not a multiple of {}", index, operand.value,
-                       alignment(operand));
+                       alignment(d, operand));
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include "isa/emulator/execute_atomic.h"
 #include "isa/emulator/execute_memory_parts.h"
 #include "isa/isa.h"
+#include "isa/numeric.h"
 
 #include <cstring>
 
@@ -66,12 +67,31 @@ std::optional<Fault> read_pair(const Inst& inst, const isa::Desc& d, Wave& wave,
   return std::nullopt;
 }
 
-std::optional<Fault> read_transposed(const Inst& inst, int element_bits, Wave& wave, Surroundings around) {
+// gfx950.md 4: in groups of 16 lanes, element j of lane t is the t'th of the 6-bit elements that lane j addressed.
+void transpose_b6(const std::byte* host, const std::uint64_t* offset, std::uint32_t* data) {
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    std::array<std::uint32_t, 4> row{}, result{};
+    for (std::size_t j = 0; j < 16; ++j) {
+      std::memcpy(row.data(), host + offset[lane / 16 * 16 + j], 12);
+      isa::set_packed_code(result, 6, j, isa::packed_code(row, 6, lane % 16));
+    }
+    for (std::size_t r = 0; r < 3; ++r) data[r * lanes + lane] = result[r];
+  }
+}
+
+std::optional<Fault> read_transposed(const Inst& inst, const isa::Desc& d, Wave& wave, Surroundings around) {
   if (wave.exec() != all_lanes)
     return Fault{TrapKind::bad_exec, -1, fmt::format("exec is {:#x}, a transposing read needs all lanes", wave.exec())};
-  Arrival& arrival = registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], 2, all_lanes);
+  Arrival& arrival =
+      registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], d.args[0].dwords, all_lanes);
   std::array<std::uint64_t, lanes> offset, rows;
   if (auto fault = address_lds(inst, wave, around.lds, offset)) return fault;
+  const int element_bits = d.element_bits;
+  if (element_bits == 6) {
+    transpose_b6(around.lds.data(), offset.data(), arrival.data.data());
+    arrive(wave, around);
+    return std::nullopt;
+  }
   for (std::size_t lane = 0; lane < lanes; ++lane) std::memcpy(&rows[lane], around.lds.data() + offset[lane], 8);
   const auto transpose = element_bits == 4 ? transpose_b4 : element_bits == 8 ? transpose_b8 : transpose_b16;
   transpose(rows);
@@ -154,9 +174,9 @@ std::optional<Fault> swizzle(const Inst& inst, Wave& wave, Surroundings around) 
   const Lanes& data = wave.lanes_of(inst.args[1]);
   const auto pattern = static_cast<std::uint32_t>(inst.mods.offset);
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    const std::uint32_t from =
-        pattern & 0x8000 ? (lane & ~3u) | (pattern >> lane % 4 * 2 & 3)
-                         : (lane & 32) | ((((lane & pattern) | pattern >> 5) ^ pattern >> 10) & 31);
+    const std::uint32_t from = pattern & 0x8000
+                                   ? (lane & ~3u) | (pattern >> lane % 4 * 2 & 3)
+                                   : (lane & 32) | ((((lane & pattern) | pattern >> 5) ^ pattern >> 10) & 31);
     arrival.data[lane] = wave.exec() >> from & 1 ? data[from] : 0;
   }
   arrive(wave, around);
@@ -175,7 +195,7 @@ std::optional<Fault> execute_lds(const Inst& inst, Wave& wave, Surroundings arou
     case Kind::DS_READ:
       return read(inst, d, wave, around);
     case Kind::DS_READ_TR:
-      return read_transposed(inst, d.element_bits, wave, around);
+      return read_transposed(inst, d, wave, around);
     case Kind::DS_READ2:
       return read_pair(inst, d, wave, around);
     case Kind::DS_WRITE:

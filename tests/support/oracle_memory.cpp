@@ -282,6 +282,17 @@ void pair(const Access& a, bool reads, u32 bytes, u32 scale) {
   if (reads) write_back(a.wave, a.inst.args[0], results);
 }
 
+// gfx950.md 4: element j of lane t is element t of what lane j of the 16 addressed, six bits of 96.
+void transposed_sixes(const Access& a) {
+  Results results(3);
+  for (u32 lane = 0; lane < 64; ++lane)
+    for (u32 bit = 0; bit < 96; ++bit) {
+      const u32 from = lane / 16 * 16 + bit / 6, at = lane % 16 * 6 + bit % 6;
+      results[bit / 32][lane] |= static_cast<u32>(a.load(from, at / 8, 1) >> at % 8 & 1) << bit % 32;
+    }
+  write_back(a.wave, a.inst.args[0], results);
+}
+
 // gfx950.md 4, ds_read_b64_tr_*: in groups of 16 lanes, element j of lane t is element t % n of the n that lane
 // j * 16 / n + t / n addressed.
 void transposed(const Access& a, u32 bits) {
@@ -325,6 +336,10 @@ bool lds_row(const Access& a, const Name& name) {
   }
   if (name.verb.starts_with("read2") || name.verb.starts_with("write2")) {
     pair(a, reads, size_of(name.rest).bytes, name.verb.ends_with("st64") ? 64 : 1);
+    return true;
+  }
+  if (reads && name.rest == "b96_tr_b6") {
+    transposed_sixes(a);
     return true;
   }
   if (reads && name.rest.starts_with("b64_tr_b")) {
