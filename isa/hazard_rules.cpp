@@ -73,9 +73,7 @@ bool lane_select(const Inst& i, const Access& a) {
   const Kind k = desc(i.op).kind;
   return (k == Kind::READ_LANE || k == Kind::WRITE_LANE) && sgpr_read(i, a) && a.arg == 2;
 }
-bool store_data(const Inst& i, const Access& a) {
-  return vgpr_read(i, a) && a.arg == desc(i.op).data;
-}
+bool store_data(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg == desc(i.op).data; }
 
 using M = Machine;
 using enum Meet;

@@ -39,7 +39,7 @@ enum class Class : std::uint8_t {
   Mfma,         // matrix; passes(inst) says how long
   LdsRead,
   LdsWrite,
-  VmemLoad,  // buffer, global, flat and private loads, LDS-DMA included
+  VmemLoad,   // buffer, global, flat and private loads, LDS-DMA included
   VmemStore,  // stores and atomics, also those that return something
 };
 
@@ -56,6 +56,7 @@ struct Arg {
   Role role = Role::none;
   Type type = Type::none;
   std::uint8_t dwords = 0;  // 0: not a register operand (label, count, offset)
+  bool operator==(const Arg&) const = default;
 };
 
 struct Desc {

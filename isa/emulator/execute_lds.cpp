@@ -154,9 +154,9 @@ std::optional<Fault> swizzle(const Inst& inst, Wave& wave, Surroundings around) 
   const Lanes& data = wave.lanes_of(inst.args[1]);
   const auto pattern = static_cast<std::uint32_t>(inst.mods.offset);
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    const std::uint32_t from =
-        pattern & 0x8000 ? (lane & ~3u) | (pattern >> lane % 4 * 2 & 3)
-                         : (lane & 32) | ((((lane & pattern) | pattern >> 5) ^ pattern >> 10) & 31);
+    const std::uint32_t from = pattern & 0x8000
+                                   ? (lane & ~3u) | (pattern >> lane % 4 * 2 & 3)
+                                   : (lane & 32) | ((((lane & pattern) | pattern >> 5) ^ pattern >> 10) & 31);
     arrival.data[lane] = wave.exec() >> from & 1 ? data[from] : 0;
   }
   arrive(wave, around);

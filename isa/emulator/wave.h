@@ -4,8 +4,8 @@
 #include "isa/inst.h"
 
 #include <array>
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -29,8 +29,8 @@ struct Wave {
   std::array<std::uint32_t, isa::scalar_registers> scalar;  // vcc, m0 and exec at their encodings (regs.h)
   bool scc = false;
   Mode mode;
-  std::uint32_t pc = 0;  // index of the next instruction in the program
-  std::uint32_t id = 0;  // number within its workgroup
+  std::uint32_t pc = 0;            // index of the next instruction in the program
+  std::uint32_t id = 0;            // number within its workgroup
   std::uint64_t clock = 0;         // what s_memtime reads
   std::vector<std::byte> scratch;  // private memory: lane l has the l'th of 64 parts
 
