@@ -128,6 +128,21 @@ class Builder {
 #define VOP3_3(op, D, A, B, C, ...) void op(V<ZYFA_D(D)> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Source<ZYFA_T(C)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
 #define HALF2(op, A, B, ...)   void op(V<1> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
 #define HALF3(op, A, B, C, ...) void op(V<1> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Source<ZYFA_T(C)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define BYTE2                  HALF2
+#define BYTE3                  HALF3
+#define PART(op, bits, D, B, ...) void op(V<ZYFA_D(D)> d, Source<ZYFA_T(u32)> a, Source<ZYFA_T(B)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
+#define PART_TO_HALF(op, bits, B, ...) void op(V<1> d, Source<ZYFA_T(u32)> a, Source<ZYFA_T(B)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
+#define HALVES2                VOP2
+#define HALVES3                VOP3_3
+#define PACK_U8                VOP3_3
+#define BITOP3(op, T)          void op(V<1> d, Source<ZYFA_T(T)> a, Source<ZYFA_T(T)> b, Source<ZYFA_T(T)> c, Modifiers m, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define MIX(op, ...)           void op(V<1> d, Source<ZYFA_T(f32)> a, Source<ZYFA_T(f32)> b, Source<ZYFA_T(f32)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define PK16_2(op, T, ...)     void op(V<1> d, Source<ZYFA_T(T)> a, Source<ZYFA_T(T)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
+#define PK16_3(op, T, ...)     void op(V<1> d, Source<ZYFA_T(T)> a, Source<ZYFA_T(T)> b, Source<ZYFA_T(T)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define DOT(op, C, A, ...)     void op(V<1> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(A)> b, Source<ZYFA_T(C)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define WIDE(op, to, from, ...) void op(V<to> d, V<from> a, Source<ZYFA_T(f32)> scale, ZYFA_WHERE) { add(Op::op, where, {}, d, a, scale.operand); }
+#define WIDE_SR(op, to, from, ...) void op(V<to> d, V<from> a, Source<ZYFA_T(u32)> seed, Source<ZYFA_T(f32)> scale, ZYFA_WHERE) { add(Op::op, where, {}, d, a, seed.operand, scale.operand); }
+#define WIDE_PAIR(op, to, from, ...) void op(V<to> d, V<from> a, V<from> b, Source<ZYFA_T(f32)> scale, ZYFA_WHERE) { add(Op::op, where, {}, d, a, b, scale.operand); }
 #define VOPC(op, A, ...)       void op(S<2> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(A)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b.operand); }
 #define CARRY_OUT(op, ...)     void op(V<1> d, S<2> carry, Source<ZYFA_T(u32)> a, Source<ZYFA_T(u32)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, carry, a.operand, b.operand); }
 #define CARRY_IN(op, ...)      void op(V<1> d, S<2> carry, Source<ZYFA_T(u32)> a, Source<ZYFA_T(u32)> b, S<2> carry_in, ZYFA_WHERE) { add(Op::op, where, {}, d, carry, a.operand, b.operand, carry_in); }
@@ -141,11 +156,9 @@ class Builder {
 #define PK_MOVE(op)            void op(V<2> d, Source<ZYFA_T(u64)> a, Source<ZYFA_T(u64)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
 #define ACC_READ(op)           void op(V<1> d, A<1> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a); }
 #define ACC_WRITE(op)          void op(A<1> d, Source<ZYFA_T(u32)> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand); }
-#define MFMA(op, CD, A_, B_, M, N, K, ...) \
-  void op(Data<M * N / 64> d, Data<M * K * element_bits(ZYFA_T(A_)) / 2048> a, Data<K * N * element_bits(ZYFA_T(B_)) / 2048> b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
-#define MFMA_I8(op, M, N, K, ...) \
-  void op(Data<M * N / 64> d, Data<M * K / 256> a, Data<K * N / 256> b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
-#define SMFMAC(op, A_, B_, M, N, K, ...) \
+#define MFMA(op, CD, A_, B_, M, N, K, blocks, ...) \
+  void op(Data<blocks * M * N * element_bits(ZYFA_T(CD)) / 2048> d, Data<blocks * M * K * element_bits(ZYFA_T(A_)) / 2048> a, Data<blocks * K * N * element_bits(ZYFA_T(B_)) / 2048> b, Accumulator<blocks * M * N * element_bits(ZYFA_T(CD)) / 2048> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, c.operand); }
+#define SMFMAC(op, CD, A_, B_, M, N, K, ...) \
   void op(Data<M * N / 64> d, Data<M * K / 2 * element_bits(ZYFA_T(A_)) / 2048> a, Data<K * N * element_bits(ZYFA_T(B_)) / 2048> b, V<1> indices, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a.operand, b.operand, indices); }
 #define F8F6F4(op, M, N, K, ...) \
   template <class RA, class RB> void op(Data<M * N / 64> d, RA a, RB b, Accumulator<M * N / 64> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a, b, c.operand); }

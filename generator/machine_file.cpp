@@ -3,7 +3,10 @@
 #include "generator/json_file.h"
 #include "isa/error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <type_traits>
 
 namespace zyfa::generator {
 namespace {
@@ -15,6 +18,10 @@ using Json = nlohmann::ordered_json;
 
 Json value_of(int number) { return number; }
 Json value_of(double number) { return number; }
+template <class Choice>
+Json value_of(Choice choice) requires std::is_enum_v<Choice> {
+  return isa::value_names(choice)[static_cast<std::size_t>(choice)];
+}
 Json value_of(PerPass numbers) { return {numbers.p2, numbers.p4, numbers.p8, numbers.p16}; }
 
 // Wait states may be none; a size, a rate or a limit of zero means a mistake in the file.
@@ -47,6 +54,14 @@ void read(const Key& key, const Json& value, double& number) {
 void read(const Key& key, const Json& value, PerPass& numbers) {
   if (!value.is_array() || value.size() != 4) key.reject("a list of four integers, for 2, 4, 8 and 16 passes");
   numbers = {read_int(key, value[0]), read_int(key, value[1]), read_int(key, value[2]), read_int(key, value[3])};
+}
+
+template <class Choice>
+void read(const Key& key, const Json& value, Choice& choice) requires std::is_enum_v<Choice> {
+  const auto names = isa::value_names(choice);
+  const auto found = value.is_string() ? std::ranges::find(names, value.get<std::string>()) : names.end();
+  if (found == names.end()) key.reject(fmt::format("one of {}", fmt::join(names, ", ")));
+  choice = static_cast<Choice>(found - names.begin());
 }
 
 // A bare value, or what to_json wrote: confidence and source are the file's remarks on its own number.

@@ -28,13 +28,24 @@ inline Modified magnitude(Operand operand) {
 }
 
 template <isa::Type T>
-inline constexpr bool is_float = T == isa::Type::f32 || T == isa::Type::f64 || T == isa::Type::f16;
+inline constexpr bool is_float =
+    T == isa::Type::f32 || T == isa::Type::f64 || T == isa::Type::f16 || T == isa::Type::bf16;
 template <isa::Type T>
 inline constexpr int width =
     T == isa::Type::u64 || T == isa::Type::i64 || T == isa::Type::f64 || T == isa::Type::mask ? 2 : 1;
 
 constexpr int element_bits(isa::Type t) {
-  return t == isa::Type::e4m3 ? 8 : t == isa::Type::bf16 || t == isa::Type::f16 ? 16 : 32;
+  switch (t) {
+    case isa::Type::e4m3:
+    case isa::Type::e5m2:
+    case isa::Type::i8:
+      return 8;
+    case isa::Type::bf16:
+    case isa::Type::f16:
+      return 16;
+    default:
+      return t == isa::Type::f64 ? 64 : 32;
+  }
 }
 
 // A source of the vector ALU: vector or scalar registers, or a constant of the operand's own kind.

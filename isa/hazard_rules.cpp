@@ -9,7 +9,9 @@ namespace {
 // Which instructions.
 
 bool is_sgemm(const Inst& i) { return is_mfma(i) && desc(i.op).args[1].type == Type::f32; }
-bool is_xdl(const Inst& i) { return is_mfma(i) && !is_sgemm(i); }
+bool is_dgemm(const Inst& i) { return is_mfma(i) && desc(i.op).args[1].type == Type::f64; }
+bool is_sgemm_or_dgemm(const Inst& i) { return is_sgemm(i) || is_dgemm(i); }
+bool is_xdl(const Inst& i) { return is_mfma(i) && !is_sgemm_or_dgemm(i); }
 bool is_lds(const Inst& i) { return desc(i.op).cls == Class::LdsRead || desc(i.op).cls == Class::LdsWrite; }
 bool is_salu(const Inst& i) { return desc(i.op).cls == Class::Salu; }
 bool is_trans(const Inst& i) { return desc(i.op).cls == Class::Trans; }
@@ -21,7 +23,9 @@ bool is_any(const Inst&) { return true; }
 // LLVM counts matrix instructions and LDS-DMA loads among the vector ALU's.
 bool is_valu_like(const Inst& i) { return is_valu(i) || is_mfma(i) || is_lds_dma(i); }
 bool is_valu_like_not_trans(const Inst& i) { return is_valu_like(i) && !is_trans(i); }
-bool is_valu_or_memory(const Inst& i) { return is_valu(i) || is_vmem(i) || is_lds(i); }
+bool is_memory(const Inst& i) { return is_vmem(i) || is_lds(i); }
+bool is_valu_or_memory(const Inst& i) { return is_valu(i) || is_memory(i); }
+bool is_valu_matrix_or_memory(const Inst& i) { return is_valu_or_memory(i) || is_mfma(i); }
 
 bool reads_lane(const Inst& i) {
   return desc(i.op).kind == Kind::READ_LANE || desc(i.op).kind == Kind::READ_FIRST_LANE;
@@ -33,10 +37,17 @@ bool accesses_lane(const Inst& i) { return reads_lane(i) || desc(i.op).kind == K
 // model and so distrust.
 bool writes_part(const Inst& i) {
   const Kind k = desc(i.op).kind;
-  if (k == Kind::HALF2 || k == Kind::HALF3 || i.form == Form::sdwa) return true;
+  const bool converts =
+      k == Kind::HALF2 || k == Kind::HALF3 || k == Kind::BYTE2 || k == Kind::BYTE3 || k == Kind::PART_TO_HALF;
+  if (converts || i.form == Form::sdwa) return true;
   return is_valu(i) && desc(i.op).cls != Class::ValuPacked && (i.mods.op_sel & 8) != 0;
 }
-bool is_packed_by_halves(const Inst& i) { return desc(i.op).cls == Class::ValuPacked && (op_sel_hi(i) & 1) != 0; }
+bool is_packed_by_halves(const Inst& i) {
+  const Kind k = desc(i.op).kind;
+  const bool packed = k == Kind::PK16_2 || k == Kind::PK16_3 || k == Kind::DOT || k == Kind::MIX;
+  return (packed || desc(i.op).cls == Class::ValuPacked) && (op_sel_hi(i) & 1) != 0;
+}
+bool is_dot(const Inst& i) { return desc(i.op).cls == Class::Dot; }
 
 // More than 64 bits of data. A scalar offset register costs a buffer store a cycle in which its data is safe.
 bool is_wide_store(const Inst& i) {
@@ -73,6 +84,11 @@ bool lane_select(const Inst& i, const Access& a) {
   const Kind k = desc(i.op).kind;
   return (k == Kind::READ_LANE || k == Kind::WRITE_LANE) && sgpr_read(i, a) && a.arg == 2;
 }
+// Everything but the accumulator.
+bool dot_factor(const Inst& i, const Access& a) {
+  const int accumulator = desc(i.op).kind == Kind::DOT ? 3 : 0;
+  return vgpr_read(i, a) && a.arg != accumulator;
+}
 bool store_data(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg == desc(i.op).data; }
 
 using M = Machine;
@@ -85,18 +101,29 @@ constexpr Rule rules[] = {
   {"XDL result overwritten by VALU or memory",   is_xdl, vgpr_write,   is_valu_or_memory, vgpr_write,     overlap, &M::xdl_write_to_write},
   {"XDL result as matrix source A, B or scale",  is_xdl, vgpr_write,   is_mfma, matrix_source,            overlap, &M::xdl_write_to_matrix_source},
   {"XDL result in part of an XDL's C",           is_xdl, vgpr_write,   is_xdl, matrix_c,                  part,    &M::xdl_write_to_part_of_xdl_c},
-  {"XDL result in part of an FP32 MFMA's C",     is_xdl, vgpr_write,   is_sgemm, matrix_c,                part,    &M::xdl_write_to_part_of_sgemm_c},
+  {"XDL result in part of an FP32 or FP64 MFMA's C", is_xdl, vgpr_write, is_sgemm_or_dgemm, matrix_c,     part,    &M::xdl_write_to_part_of_sgemm_c},
   {"XDL result as C of another opcode",          is_xdl, vgpr_write,   is_mfma, matrix_c,    same_but_other_op,    &M::xdl_write_to_c_of_other_op},
   {"matrix result as C of the same opcode",      is_mfma, vgpr_write,  is_mfma, matrix_c,                 same,    &M::matrix_write_to_same_c},
   {"FP32 MFMA result used by VALU or memory",    is_sgemm, vgpr_write, is_valu_or_memory, vgpr_access,    overlap, &M::sgemm_write_to_access},
   {"FP32 MFMA result as matrix source",          is_sgemm, vgpr_write, is_mfma, matrix_source,            overlap, &M::sgemm_write_to_matrix_source},
-  {"FP32 MFMA result in part of another's C",    is_sgemm, vgpr_write, is_sgemm, matrix_c,                part,    &M::sgemm_write_to_part_of_sgemm_c},
+  {"FP32 MFMA result in part of another FP32 or FP64 MFMA's C", is_sgemm, vgpr_write, is_sgemm_or_dgemm, matrix_c, part, &M::sgemm_write_to_part_of_sgemm_c},
+  {"FP32 MFMA result as C of another FP32 opcode", is_sgemm, vgpr_write, is_sgemm, matrix_c, same_but_other_op,    &M::sgemm_write_to_c_of_other_op},
+  {"FP32 MFMA result as C of an XDL",            is_sgemm, vgpr_write, is_xdl, matrix_c,     same_but_other_op,    &M::matrix_write_to_same_c},
+  {"FP64 MFMA result read by VALU", is_dgemm, vgpr_write, is_valu, vgpr_read,         overlap, &M::dgemm_write_to_valu_read},
+  {"FP64 MFMA result as matrix source",          is_dgemm, vgpr_write, is_mfma, matrix_source,            overlap, &M::dgemm_write_to_valu_read},
+  {"FP64 MFMA result read by memory",            is_dgemm, vgpr_write, is_memory, vgpr_read,              overlap, &M::dgemm_write_to_memory_read},
+  {"FP64 MFMA result overwritten by VALU or memory", is_dgemm, vgpr_write, is_valu_or_memory, vgpr_write, overlap, &M::dgemm_write_to_write},
+  {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", is_dgemm, vgpr_write, is_sgemm_or_dgemm, matrix_c, part, &M::dgemm_write_to_part_of_c},
+  {"FP64 MFMA result as C of the same opcode",   is_dgemm, vgpr_write, is_dgemm, matrix_c,                same,    &M::dgemm_write_to_same_c},
   {"C of an XDL overwritten by VALU or memory",  is_xdl, matrix_c,     is_valu_or_memory, vgpr_write,     overlap, &M::xdl_c_to_write},
   {"VALU result read by a matrix instruction",   is_valu, vgpr_write,  is_mfma, vgpr_read,                overlap, &M::valu_write_to_matrix_read},
   {"EXEC written by VALU before a matrix instruction", is_valu, exec_write, is_mfma, exec_read,           overlap, &M::valu_exec_to_matrix},
   {"transcendental result read by another VALU", is_trans, vgpr_write, is_valu_like_not_trans, vgpr_read, overlap, &M::trans_write_to_valu_read},
   {"partly written register used by VALU",       writes_part, vgpr_write, is_valu_like, vgpr_access,      overlap, &M::partial_write_to_valu},
   {"packed result used by VALU",                 is_packed_by_halves, vgpr_write, is_valu_like, vgpr_access, overlap, &M::packed_write_to_valu},
+  {"dot product read by another instruction",    is_dot, vgpr_write,   is_valu_matrix_or_memory, vgpr_read, other_op,    &M::dot_write_to_read},
+  {"dot product as factor of the next",          is_dot, vgpr_write,   is_dot, dot_factor,                same_op, &M::dot_write_to_factor},
+  {"dot product overwritten by another instruction", is_dot, vgpr_write, is_valu_matrix_or_memory, vgpr_write, other_op, &M::dot_write_to_write},
   {"VALU result swapped between lanes",          is_valu, vgpr_write,  is_swap, vgpr_read,                overlap, &M::valu_write_to_swap},
   {"EXEC written by VALU before a lane swap",    is_valu, exec_write,  is_swap, exec_read,                overlap, &M::valu_exec_to_swap},
   {"vector register used by a DPP instruction",  is_any, vgpr_write,   is_dpp, vgpr_access,               overlap, &M::vgpr_write_to_dpp_read},

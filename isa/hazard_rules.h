@@ -10,8 +10,8 @@
 namespace zyfa::isa {
 
 // How the two operands must lie for the rule to hold. The same tuple as accumulator of the same opcode is
-// forwarded.
-enum class Meet : std::uint8_t { overlap, same, same_but_other_op, part };
+// forwarded. same_op and other_op overlap.
+enum class Meet : std::uint8_t { overlap, same, same_but_other_op, part, same_op, other_op };
 
 using Wait = std::variant<int Machine::*, PerPass Machine::*>;
 

@@ -35,6 +35,7 @@ bool meets(Meet meet, const Inst& producer, const Access& a, const Inst& consume
   // Other formats of an f8f6f4 instruction, with other passes, are another instruction to the pipe (LLVM:
   // another opcode).
   const bool same_op = producer.op == consumer.op && passes(producer) == passes(consumer);
+  const bool same_encoding = same_op && producer.form == consumer.form;
   switch (meet) {
     case Meet::overlap:
       return true;
@@ -44,6 +45,10 @@ bool meets(Meet meet, const Inst& producer, const Access& a, const Inst& consume
       return same_tuple && !same_op;
     case Meet::part:
       return !same_tuple;
+    case Meet::same_op:
+      return same_encoding;
+    case Meet::other_op:
+      return !same_encoding;
   }
   return false;
 }

@@ -86,6 +86,7 @@ struct Modifiers {
                                          // ones); scaled MFMA: high bit of source i's scale byte select (default 0)
   std::uint8_t neg_lo = 0, neg_hi = 0;   // packed: bit i negates source i of the low / high result
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;         // MFMA: formats of A and B (f8f6f4), broadcast otherwise
+  std::uint8_t bitop3 = 0;                           // v_bitop3: result of three bits, A's the highest of the index
   bool offen = false, idxen = false, lds = false;    // buffer addressing
   bool sc0 = false, sc1 = false, nt = false;         // cache scope and non-temporal
   bool clamp = false;                                // clamp the result (float: [0,1]; integer: saturate)

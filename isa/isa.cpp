@@ -16,11 +16,11 @@ constexpr Arg in(Type t) { return {read, t, dwords_of(t)}; }
 constexpr Arg both(Type t) { return {update, t, dwords_of(t)}; }
 constexpr Arg wide(Role role, Type t, int dwords) { return {role, t, static_cast<std::uint8_t>(dwords)}; }
 constexpr Arg number{read, Type::bits, 0};
+// A destination of 16 bits leaves the other half as it was.
+constexpr Arg of_halves(Type t) { return is_half_type(t) ? both(t) : out(t); }
 
 constexpr int bits_of(Type t) {
-  return t == Type::e4m3 || t == Type::i8                      ? 8
-         : t == Type::bf16 || t == Type::f16 || t == Type::u16 ? 16
-                                                               : 32 * dwords_of(t);
+  return t == Type::e4m3 || t == Type::e5m2 || t == Type::i8 ? 8 : is_half_type(t) ? 16 : 32 * dwords_of(t);
 }
 // Registers of a matrix operand of rows x columns elements over 64 lanes.
 constexpr Arg matrix(Role role, Type t, int rows, int columns) {
@@ -62,6 +62,13 @@ constexpr Desc descs[] = {
 #define VOP3_3(op_, D, A, B, C_, c, ...)  Desc{HEAD(op_, VOP3_3, c), .args = {out(T::D), in(T::A), in(T::B), in(T::C_)}},
 #define HALF2(op_, A, B, c, ...)          Desc{HEAD(op_, HALF2, c), .args = {both(T::u32), in(T::A), in(T::B)}},
 #define HALF3(op_, A, B, C_, c, ...)      Desc{HEAD(op_, HALF3, c), .args = {both(T::u32), in(T::A), in(T::B), in(T::C_)}},
+#define BYTE2(op_, A, B, c, ...)          Desc{HEAD(op_, BYTE2, c), .args = {both(T::u32), in(T::A), in(T::B)}},
+#define BYTE3(op_, A, B, C_, c, ...)      Desc{HEAD(op_, BYTE3, c), .args = {both(T::u32), in(T::A), in(T::B), in(T::C_)}},
+#define PART(op_, bits_, D, B, c, ...)    Desc{HEAD(op_, PART, c), .args = {out(T::D), in(T::u32), in(T::B)}, .part_bits = bits_},
+#define PART_TO_HALF(op_, bits_, B, c, ...) Desc{HEAD(op_, PART_TO_HALF, c), .args = {both(T::f16), in(T::u32), in(T::B)}, .part_bits = bits_},
+#define HALVES2(op_, D, A, B, c, ...)     Desc{HEAD(op_, HALVES2, c), .args = {of_halves(T::D), in(T::A), in(T::B)}},
+#define HALVES3(op_, D, A, B, C_, c, ...) Desc{HEAD(op_, HALVES3, c), .args = {of_halves(T::D), in(T::A), in(T::B), in(T::C_)}},
+#define PACK_U8(op_, D, A, B, C_, c, ...) Desc{HEAD(op_, PACK_U8, c), .args = {out(T::D), in(T::A), in(T::B), in(T::C_)}},
 #define VOPC(op_, A, ...)                 Desc{HEAD(op_, VOPC, Valu), .args = {out(T::mask), in(T::A), in(T::A)}},
 #define CARRY_OUT(op_, ...)               Desc{HEAD(op_, CARRY_OUT, Valu), .args = {out(T::u32), out(T::mask), in(T::u32), in(T::u32)}},
 #define CARRY_IN(op_, ...)                Desc{HEAD(op_, CARRY_IN, Valu), .args = {out(T::u32), out(T::mask), in(T::u32), in(T::u32), in(T::mask)}},
@@ -71,17 +78,25 @@ constexpr Desc descs[] = {
 #define WRITE_LANE(op_)                   Desc{HEAD(op_, WRITE_LANE, Valu), .args = {both(T::u32), in(T::u32), in(T::u32)}},
 #define SWAP_LANES(op_, row)              Desc{HEAD(op_, SWAP_LANES, Valu), .args = {both(T::u32), both(T::u32)}, .swap_row = row},
 #define VNOP(op_)                         Desc{HEAD(op_, VNOP, Valu)},
+#define BITOP3(op_, t)                    Desc{HEAD(op_, BITOP3, Valu), .args = {of_halves(T::t), in(T::t), in(T::t), in(T::t)}},
+#define MIX(op_, bits_, first)            Desc{HEAD(op_, MIX, Valu), .args = {bits_ == 32 ? out(T::f32) : both(T::f16), in(T::f32), in(T::f32), in(T::f32)}, \
+    .result_bits = bits_, .result_bit = first},
+#define PK16_2(op_, t, ...)               Desc{HEAD(op_, PK16_2, Valu), .args = {out(T::t##x2), in(T::t##x2), in(T::t##x2)}},
+#define PK16_3(op_, t, ...)               Desc{HEAD(op_, PK16_3, Valu), .args = {out(T::t##x2), in(T::t##x2), in(T::t##x2), in(T::t##x2)}},
+#define DOT(op_, D, A, ...)               Desc{HEAD(op_, DOT, Dot), .args = {out(T::D), in(T::A), in(T::A), in(T::D)}},
+#define WIDE(op_, to, from, ...)          Desc{HEAD(op_, WIDE, Valu), .args = {wide(write, T::bits, to), wide(read, T::bits, from), in(T::f32)}},
+#define WIDE_SR(op_, to, from, ...)       Desc{HEAD(op_, WIDE_SR, Valu), .args = {wide(write, T::bits, to), wide(read, T::bits, from), in(T::u32), in(T::f32)}},
+#define WIDE_PAIR(op_, to, from, ...)     Desc{HEAD(op_, WIDE_PAIR, Valu), .args = {wide(write, T::bits, to), wide(read, T::bits, from), wide(read, T::bits, from), in(T::f32)}},
 #define PK_F32_2(op_, ...)                Desc{HEAD(op_, PK_F32_2, ValuPacked), .args = {wide(write, T::f32, 2), wide(read, T::f32, 2), wide(read, T::f32, 2)}},
 #define PK_F32_3(op_, ...)                Desc{HEAD(op_, PK_F32_3, ValuPacked), .args = {wide(write, T::f32, 2), wide(read, T::f32, 2), wide(read, T::f32, 2), wide(read, T::f32, 2)}},
 #define PK_MOVE(op_)                      Desc{HEAD(op_, PK_MOVE, ValuPacked), .args = {wide(write, T::u32, 2), wide(read, T::u32, 2), wide(read, T::u32, 2)}},
 #define ACC_READ(op_)                     Desc{HEAD(op_, ACC_READ, Valu), .args = {out(T::u32), in(T::u32)}},
 #define ACC_WRITE(op_)                    Desc{HEAD(op_, ACC_WRITE, Valu), .args = {out(T::u32), in(T::u32)}},
-#define MFMA(name_, CD, A, B, M, N, K, p) Desc{HEAD(name_, MFMA, Mfma), \
-    .args = {matrix(write, T::CD, M, N), matrix(read, T::A, M, K), matrix(read, T::B, K, N), matrix(read, T::CD, M, N)}, \
-    .m = M, .n = N, .k = K, .passes = p, .passes_small = p},
-#define MFMA_I8(name_, M, N, K, p)        MFMA(name_, i32, i8, i8, M, N, K, p)
-#define SMFMAC(name_, A, B, M, N, K, p)   Desc{HEAD(name_, SMFMAC, Mfma), \
-    .args = {matrix(update, T::f32, M, N), matrix(read, T::A, M, K / 2), matrix(read, T::B, K, N), in(T::u32)}, \
+#define MFMA(name_, CD, A, B, M, N, K, count, p) Desc{HEAD(name_, MFMA, Mfma), \
+    .args = {matrix(write, T::CD, M * count, N), matrix(read, T::A, M * count, K), matrix(read, T::B, K, N * count), matrix(read, T::CD, M * count, N)}, \
+    .m = M, .n = N, .k = K, .blocks = count, .passes = p, .passes_small = p},
+#define SMFMAC(name_, CD, A, B, M, N, K, p) Desc{HEAD(name_, SMFMAC, Mfma), \
+    .args = {matrix(update, T::CD, M, N), matrix(read, T::A, M, K / 2), matrix(read, T::B, K, N), in(T::u32)}, \
     .m = M, .n = N, .k = K, .passes = p, .passes_small = p},
 #define F8F6F4(name_, M, N, K, p8, p4) Desc{HEAD(name_, F8F6F4, Mfma), \
     .args = {matrix(write, T::f32, M, N), wide(read, T::f8f6f4, 8), wide(read, T::f8f6f4, 8), matrix(read, T::f32, M, N)}, \
@@ -136,7 +151,9 @@ constexpr Desc descs[] = {
 
 constexpr bool table_is_consistent() {
   for (const Desc& d : descs)
-    if (d.cls == Class::Mfma && (d.passes == 0 || d.args[0].dwords != d.m * d.n / 64)) return false;
+    if (d.cls == Class::Mfma &&
+        (d.passes == 0 || 2048 * d.args[0].dwords != d.m * d.n * d.blocks * bits_of(d.args[0].type)))
+      return false;
   return std::size(descs) == static_cast<std::size_t>(Op::count);
 }
 static_assert(table_is_consistent());
@@ -194,12 +211,95 @@ std::uint8_t op_sel_hi(const Inst& inst) {
   switch (desc(inst.op).kind) {
     case Kind::PK_F32_2:
     case Kind::PK_MOVE:
+    case Kind::PK16_2:
       return 3;
     case Kind::PK_F32_3:
+    case Kind::PK16_3:
+    case Kind::DOT:
       return 7;
     default:
       return 0;
   }
+}
+
+std::uint8_t op_sel_mask(const Desc& d) {
+  switch (d.kind) {
+    case Kind::HALF2:
+    case Kind::HALF3:
+      return 8;
+    case Kind::BYTE2:
+    case Kind::BYTE3:
+      return 12;
+    case Kind::PART:
+      return d.part_bits == 8 ? 3 : 1;
+    case Kind::PART_TO_HALF:
+      return 11;
+    case Kind::HALVES2:
+    case Kind::HALVES3:
+    case Kind::BITOP3: {
+      int mask = is_half_type(d.args[0].type) ? 8 : 0;
+      for (int i = 0; i < 3; ++i) mask |= is_half_type(d.args[static_cast<std::size_t>(i + 1)].type) ? 1 << i : 0;
+      return static_cast<std::uint8_t>(mask);
+    }
+    case Kind::PK_F32_2:
+    case Kind::PK_MOVE:
+    case Kind::PK16_2:
+    case Kind::F8F6F4_SCALED:
+      return 3;
+    case Kind::PK_F32_3:
+    case Kind::PK16_3:
+    case Kind::MIX:
+      return 7;
+    default:
+      return 0;
+  }
+}
+
+int op_sel_entries(const Desc& d) {
+  switch (d.kind) {
+    case Kind::PK_F32_2:
+    case Kind::PK_MOVE:
+    case Kind::PK16_2:
+      return 2;
+    case Kind::HALF3:
+    case Kind::BYTE2:
+    case Kind::BYTE3:
+    case Kind::HALVES3:
+    case Kind::BITOP3:
+      return 4;
+    default:
+      return 3;
+  }
+}
+
+bool lists_destination_third(const Desc& d) {
+  return d.kind == Kind::HALF2 || d.kind == Kind::HALVES2 || d.kind == Kind::PART_TO_HALF;
+}
+
+std::uint8_t halves_touched(const Inst& inst, int index) {
+  const Desc& d = desc(inst.op);
+  const int op_sel = inst.mods.op_sel;
+  const Type type = d.args[static_cast<std::size_t>(index)].type;
+  if (d.kind == Kind::MIX) {
+    if (index == 0) return d.result_bits == 32 ? 3 : d.result_bit == 0 ? 1 : 2;
+    const bool is_half = (op_sel_hi(inst) >> (index - 1) & 1) != 0;
+    return is_half ? static_cast<std::uint8_t>(op_sel >> (index - 1) & 1 ? 2 : 1) : 3;
+  }
+  if (d.kind == Kind::PK16_2 || d.kind == Kind::PK16_3) {
+    if (index == 0) return 3;
+    const auto half = [index](int bits) { return bits >> (index - 1) & 1 ? 2 : 1; };
+    return static_cast<std::uint8_t>(half(op_sel) | half(op_sel_hi(inst)));
+  }
+  const bool writes_part = d.kind == Kind::HALF2 || d.kind == Kind::HALF3 || d.kind == Kind::BYTE2 ||
+                           d.kind == Kind::BYTE3 || d.kind == Kind::PART_TO_HALF;
+  if (index == 0) {
+    if (writes_part || ((op_sel_mask(d) & 8) != 0)) return op_sel & 8 ? 2 : 1;
+    return 3;
+  }
+  if (index == 1 && d.part_bits == 8) return op_sel & 2 ? 2 : 1;
+  if (index == 1 && d.part_bits == 16) return op_sel & 1 ? 2 : 1;
+  if (is_half_type(type)) return (op_sel_mask(d) >> (index - 1) & 1) != 0 && (op_sel >> (index - 1) & 1) ? 2 : 1;
+  return 3;
 }
 
 bool is_valu(const Inst& inst) {

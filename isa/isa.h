@@ -14,8 +14,10 @@ enum class Kind : std::uint8_t {
   // clang-format off
   SOP1, SOP2, SOPC, SOPK, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT,
   SMEM_LOAD, SMEM_BUFFER_LOAD, SMEM_TIME, SMEM_CACHE,
-  VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, HALF2, HALF3, VOPC, CARRY_OUT, CARRY_IN, SELECT,
-  READ_FIRST_LANE, READ_LANE, WRITE_LANE, SWAP_LANES, VNOP, PK_F32_2, PK_F32_3, PK_MOVE,
+  VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, HALF2, HALF3, BYTE2, BYTE3,
+  PART, PART_TO_HALF, HALVES2, HALVES3, PACK_U8, VOPC, CARRY_OUT, CARRY_IN, SELECT,
+  READ_FIRST_LANE, READ_LANE, WRITE_LANE, SWAP_LANES, VNOP,
+  BITOP3, MIX, PK16_2, PK16_3, DOT, WIDE, WIDE_SR, WIDE_PAIR, PK_F32_2, PK_F32_3, PK_MOVE,
   ACC_READ, ACC_WRITE, MFMA, SMFMAC, F8F6F4, F8F6F4_SCALED,
   DS_READ, DS_READ_TR, DS_READ2, DS_WRITE, DS_WRITE2, DS_ATOMIC, DS_ATOMIC_RTN, DS_COMPARE, DS_COMPARE_RTN, DS_PERMUTE, DS_SWIZZLE,
   BUFFER_LOAD, BUFFER_STORE, BUFFER_ATOMIC, GLOBAL_LOAD, GLOBAL_LOAD_LDS, GLOBAL_STORE, GLOBAL_ATOMIC,
@@ -35,6 +37,7 @@ enum class Class : std::uint8_t {
   ValuQuarter,  // 32-bit integer multiplication
   Valu64,       // 64-bit shifts and adds
   ValuPacked,   // v_pk_*_f32: never overlaps a matrix instruction (gfx950.md 2.2)
+  Dot,          // dot products of parts of registers
   Trans,        // transcendentals
   Mfma,         // matrix; passes(inst) says how long
   LdsRead,
@@ -43,7 +46,13 @@ enum class Class : std::uint8_t {
   VmemStore,  // stores and atomics, also those that return something
 };
 
-enum class Type : std::uint8_t { none, u16, u32, i32, u64, i64, f16, bf16, f32, f64, i8, e4m3, f8f6f4, mask, bits };
+// Types of 16 bits name the low half of a register, or the half that op_sel picks; f16x2 and its like both.
+// clang-format off
+enum class Type : std::uint8_t {
+  none, u16, i16, u32, i32, u64, i64, f16, bf16, f16x2, bf16x2, i16x2, u16x2, f32, f64, i8, e4m3, e5m2, f8f6f4, mask, bits
+};
+// clang-format on
+constexpr bool is_half_type(Type t) { return t == Type::u16 || t == Type::i16 || t == Type::f16 || t == Type::bf16; }
 
 enum class Role : std::uint8_t { none, write, read, update };
 
@@ -67,14 +76,18 @@ struct Desc {
   SccUse scc = SccUse::keeps;
   Effect effect = Effect::none;
   std::uint16_t m = 0, n = 0, k = 0;          // matrix shape
+  std::uint8_t blocks = 1;                    // independent products of that shape
   std::uint8_t passes = 0, passes_small = 0;  // 1 pass = 4 clk; passes_small: f8f6f4 with neither source FP8/BF8
   std::uint8_t memory_bytes = 0;              // per lane (vector memory, LDS) or in all (scalar memory)
   std::uint8_t element_bits = 0;              // transposing LDS reads
   std::uint8_t swap_row = 0;                  // SWAP_LANES
-  bool sign_extends = false;                  // loads of less than a dword
-  bool high_half = false;                     // stores of less than a dword take it from bits 16 and up
-  bool pulls = false;                         // DS_PERMUTE: the address names where data comes from, not where it goes
-  std::uint16_t pair_stride = 0;              // DS_READ2, DS_WRITE2: bytes that offset and offset1 count
+  std::uint8_t part_bits = 0;                 // PART, PART_TO_HALF: of source 0
+  std::uint8_t result_bits = 0;               // MIX: 16 or 32, from result_bit on
+  std::uint8_t result_bit = 0;
+  bool sign_extends = false;      // loads of less than a dword
+  bool high_half = false;         // stores of less than a dword take it from bits 16 and up
+  bool pulls = false;             // DS_PERMUTE: the address names where data comes from, not where it goes
+  std::uint16_t pair_stride = 0;  // DS_READ2, DS_WRITE2: bytes that offset and offset1 count
   std::int8_t data = -1, address = -1, base = -1;  // arguments of memory rows: (first) vector data, vector address,
                                                    // scalar base that may be absent
 };
@@ -101,6 +114,15 @@ int passes(const Inst& inst);
 
 // Packed and scaled instructions: the op_sel_hi bits meant, with the row's default resolved.
 std::uint8_t op_sel_hi(const Inst& inst);
+
+// The bits of op_sel that the row takes, and how many its text lists. Rows of two sources whose list ends in the
+// destination's bit show bit 3 of op_sel as the third entry.
+std::uint8_t op_sel_mask(const Desc& d);
+int op_sel_entries(const Desc& d);
+bool lists_destination_third(const Desc& d);
+
+// Which halves of argument `index`'s register the instruction touches: 1 low, 2 high, 3 both.
+std::uint8_t halves_touched(const Inst& inst, int index);
 
 // Rows whose mnemonic needs a suffix (_e32, _e64, ...): form is never `natural`. All others are always `natural`.
 bool has_short_form(Kind kind);

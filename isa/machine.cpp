@@ -30,6 +30,19 @@ std::string_view name(Confidence confidence) {
   return {};
 }
 
+std::span<const std::string_view> value_names(CvtRounding) {
+  static constexpr std::string_view names[] = {"nearest_even", "truncate"};
+  return names;
+}
+std::span<const std::string_view> value_names(MfmaAccumulation) {
+  static constexpr std::string_view names[] = {"fma_chain", "exact", "pairwise", "aligned_24"};
+  return names;
+}
+std::span<const std::string_view> value_names(MfmaDenormals) {
+  static constexpr std::string_view names[] = {"kept", "flushed"};
+  return names;
+}
+
 std::span<const Parameter> machine_parameters() { return parameters; }
 
 int waves_per_simd(const Machine& machine, int vgprs) {

@@ -19,6 +19,22 @@ struct PerPass {
   constexpr bool operator==(const PerPass&) const = default;
 };
 
+// How v_cvt_pk_u8_f32 rounds.
+enum class CvtRounding : std::uint8_t { nearest_even, truncate };
+
+// How the products of one matrix instruction are summed. fma_chain: in the order of k, each step rounded once to fp32.
+// exact: one rounding of the exact sum. pairwise: products of neighbouring k, then their sums and so on, each rounded
+// to fp32, C last. aligned_24: groups of k (8, 16 with 8-bit sources) aligned to their largest exponent and cut at 24
+// bits, as measured on CDNA3.
+enum class MfmaAccumulation : std::uint8_t { fma_chain, exact, pairwise, aligned_24 };
+
+enum class MfmaDenormals : std::uint8_t { kept, flushed };
+
+// The names of a choice's values, in their order.
+std::span<const std::string_view> value_names(CvtRounding);
+std::span<const std::string_view> value_names(MfmaAccumulation);
+std::span<const std::string_view> value_names(MfmaDenormals);
+
 struct Machine {
 #define PARAMETER(name, value, unit, confidence, source) decltype(value) name = value;
 #include "isa/machine.def"
@@ -33,11 +49,23 @@ struct Parameter {
   std::string_view name, unit;
   Confidence confidence;
   std::string_view source;
-  std::variant<int Machine::*, double Machine::*, PerPass Machine::*> member;
+  std::variant<int Machine::*, double Machine::*, PerPass Machine::*, CvtRounding Machine::*,
+               MfmaAccumulation Machine::*, MfmaDenormals Machine::*>
+      member;
 };
 
 // In the order of machine.def.
 std::span<const Parameter> machine_parameters();
+
+// The choices that arithmetic depends on, for whoever executes instructions.
+struct Numerics {
+  CvtRounding cvt_pk_u8_rounding = CvtRounding::nearest_even;
+  MfmaAccumulation mfma_accumulation = MfmaAccumulation::fma_chain;
+  MfmaDenormals mfma_denormals = MfmaDenormals::kept;
+};
+constexpr Numerics numerics(const Machine& machine) {
+  return {machine.cvt_pk_u8_rounding, machine.mfma_accumulation, machine.mfma_denormals};
+}
 
 // Waves of `vgprs` registers (architected and accumulation together) that fit on one SIMD; 0 if not even one
 // does. gfx950.md 1: min(8, 512 / granules).

@@ -7,10 +7,31 @@
 namespace zyfa::isa {
 namespace {
 
-bool is_packed(Kind k) { return k >= Kind::PK_F32_2 && k <= Kind::PK_MOVE; }
+// Rows with op_sel_hi.
+bool is_packed(Kind k) {
+  return (k >= Kind::PK_F32_2 && k <= Kind::PK_MOVE) || k == Kind::PK16_2 || k == Kind::PK16_3 || k == Kind::MIX;
+}
+
+// Which sources neg_lo and neg_hi may turn.
+int negation_mask(const Desc& d) {
+  switch (d.kind) {
+    case Kind::PK_F32_2:
+      return 3;
+    case Kind::PK_F32_3:
+      return 7;
+    case Kind::PK16_2:
+    case Kind::PK16_3:
+      return d.args[1].type == Type::f16x2 ? (d.kind == Kind::PK16_2 ? 3 : 7) : 0;
+    case Kind::DOT:
+      return d.args[0].type == Type::f32 ? 3 : 0;
+    default:
+      return 0;
+  }
+}
 
 bool computes_floats(const Desc& d) {
-  return std::any_of(d.args.begin(), d.args.end(), [](const Arg& a) { return a.type == Type::f32; });
+  return std::any_of(d.args.begin(), d.args.end(),
+                     [](const Arg& a) { return a.type == Type::f32 || a.type == Type::f16; });
 }
 
 // LLVM also takes clamp where the result can't leave the range or is no number (v_alignbit_b32, comparisons);
@@ -22,8 +43,19 @@ bool takes_clamp(const Inst& inst, const Desc& d) {
     case Kind::VOP2_ACC:
     case Kind::VOP3_2:
     case Kind::VOP3_3:
+    case Kind::PACK_U8:
       if (computes_floats(d)) return true;
       break;
+    case Kind::HALVES2:
+    case Kind::HALVES3:
+      if (d.args[0].type == Type::f16) return true;
+      break;
+    case Kind::PK16_2:
+    case Kind::PK16_3:
+      if (d.args[0].type == Type::f16x2) return true;
+      break;
+    case Kind::DOT:
+    case Kind::MIX:
     case Kind::PK_F32_2:
     case Kind::PK_F32_3:
     case Kind::CARRY_OUT:
@@ -32,15 +64,42 @@ bool takes_clamp(const Inst& inst, const Desc& d) {
     default:
       return false;
   }
-  constexpr Op saturating[] = {Op::v_add_u32,     Op::v_sub_u32,     Op::v_subrev_u32,  Op::v_add_i32,    Op::v_sub_i32,
-                               Op::v_mul_i32_i24, Op::v_mul_u32_u24, Op::v_mad_u32_u24, Op::v_mad_i32_i24};
+  // clang-format off
+  constexpr Op saturating[] = {
+      Op::v_add_u32, Op::v_sub_u32, Op::v_subrev_u32, Op::v_add_i32, Op::v_sub_i32, Op::v_mul_i32_i24,
+      Op::v_mul_u32_u24, Op::v_mad_u32_u24, Op::v_mad_i32_i24, Op::v_add_u16, Op::v_sub_u16, Op::v_subrev_u16,
+      Op::v_add_i16, Op::v_sub_i16, Op::v_mad_u16, Op::v_mad_i16, Op::v_mad_u32_u16, Op::v_mad_i32_i16,
+      Op::v_pk_add_i16, Op::v_pk_sub_i16, Op::v_pk_mad_i16, Op::v_pk_add_u16, Op::v_pk_sub_u16, Op::v_pk_mad_u16};
+  // clang-format on
   return std::find(std::begin(saturating), std::end(saturating), inst.op) != std::end(saturating);
 }
 
 bool takes_output_modifier(const Inst& inst, const Desc& d) {
   const bool kind = d.kind == Kind::VOP1 || d.kind == Kind::VOP2 || d.kind == Kind::VOP2_ACC ||
                     d.kind == Kind::VOP3_2 || d.kind == Kind::VOP3_3;
-  return kind && computes_floats(d) && inst.op != Op::v_cvt_pk_u8_f32;
+  const bool halves = (d.kind == Kind::HALVES2 || d.kind == Kind::HALVES3) && d.args[0].type == Type::f16;
+  const bool normalises = inst.op == Op::v_cvt_pknorm_i16_f32 || inst.op == Op::v_cvt_pknorm_u16_f32;
+  return halves || (kind && computes_floats(d) && !normalises);
+}
+
+// blgp: the rows with several blocks, FP32 (lane groups of B) and FP64 (signs). LLVM takes cbsz, abid and blgp in every
+// row; AMD documents no meaning for the others (matrix instruction calculator, CDNA3).
+bool takes_lane_groups(const Desc& d) {
+  const Type a = d.args[1].type;
+  return d.blocks > 1 || a == Type::f32 || a == Type::f64;
+}
+
+// cbsz: A of one block, number abid, goes to 2^cbsz blocks. FP64 has blocks, but not this.
+std::string check_broadcast(const Inst& inst, const Desc& d) {
+  const Modifiers& mods = inst.mods;
+  if (mods.abid > 15 || mods.cbsz > 7 || mods.blgp > 7)
+    return fmt::format("cbsz {} or blgp {} is outside 0..7, or abid {} outside 0..15", mods.cbsz, mods.blgp, mods.abid);
+  if (d.kind != Kind::MFMA) return {};
+  const int blocks = d.args[1].type == Type::f64 ? 1 : d.blocks;
+  if (1 << mods.cbsz > blocks) return fmt::format("cbsz {} broadcasts to more than {} blocks", mods.cbsz, blocks);
+  if (mods.abid >= 1 << mods.cbsz)
+    return fmt::format("abid {} is none of the {} blocks of cbsz {}", mods.abid, 1 << mods.cbsz, mods.cbsz);
+  return {};
 }
 
 // The fields that the row takes, set back to their initial values. What then still differs is one too many.
@@ -61,18 +120,14 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
   if (d.kind >= Kind::BUFFER_LOAD && d.kind <= Kind::SCRATCH_STORE) left.nt = false;
   if (d.kind == Kind::BUFFER_LOAD) left.lds = false;
   if (d.kind == Kind::WAITCNT) left.vmcnt = left.expcnt = left.lgkmcnt = Modifiers::not_waited;
-  if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3) left.op_sel &= 7;
-  if (is_packed(d.kind) || d.kind == Kind::F8F6F4_SCALED) {
-    const int sources = d.kind == Kind::PK_F32_3 ? 7 : 3;
-    left.op_sel &= static_cast<std::uint8_t>(~sources);
-    if (op_sel_hi(inst) <= sources) left.op_sel_hi = Modifiers::row_default;
-    if (d.kind == Kind::PK_F32_2 || d.kind == Kind::PK_F32_3) {
-      left.neg_lo &= static_cast<std::uint8_t>(~sources);
-      left.neg_hi &= static_cast<std::uint8_t>(~sources);
-    }
-  }
-  if (d.kind == Kind::SMFMAC) left.cbsz = left.abid = 0;
-  if (d.kind == Kind::MFMA) left.cbsz = left.abid = left.blgp = 0;
+  left.op_sel &= static_cast<std::uint8_t>(~op_sel_mask(d));
+  if ((is_packed(d.kind) || d.kind == Kind::F8F6F4_SCALED) && op_sel_hi(inst) <= op_sel_mask(d))
+    left.op_sel_hi = Modifiers::row_default;
+  left.neg_lo &= static_cast<std::uint8_t>(~negation_mask(d));
+  left.neg_hi &= static_cast<std::uint8_t>(~negation_mask(d));
+  if (d.kind == Kind::BITOP3) left.bitop3 = 0;
+  if (d.kind == Kind::SMFMAC || d.blocks > 1) left.cbsz = left.abid = 0;
+  if (d.kind == Kind::MFMA && takes_lane_groups(d)) left.blgp = 0;
   if (d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED) left.cbsz = left.blgp = 0;
   return left;
 }
@@ -81,8 +136,12 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
 
 bool takes_source_modifiers(const Desc& d, int index) {
   const Arg& a = d.args[static_cast<std::size_t>(index)];
-  return a.role == Role::read && a.type == Type::f32 && d.kind >= Kind::VOP1 && d.kind <= Kind::VOPC;
+  const bool is_float = a.type == Type::f32 || a.type == Type::f16 || a.type == Type::bf16;
+  const bool kind = (d.kind >= Kind::VOP1 && d.kind <= Kind::VOPC) || d.kind == Kind::MIX;
+  return a.role == Role::read && is_float && kind;
 }
+
+bool has_signs_in_blgp(const Desc& d) { return d.kind == Kind::MFMA && d.args[1].type == Type::f64; }
 
 std::string check_modifiers(const Inst& inst) {
   const Desc& d = desc(inst.op);
@@ -90,10 +149,11 @@ std::string check_modifiers(const Inst& inst) {
   if (without_taken(inst, d) != Modifiers{}) return "has a modifier that the instruction does not take";
   if (mods.omod > 3) return fmt::format("output modifier {} is outside 0..3", mods.omod);
   if (mods.dpp_row_mask > 15 || mods.dpp_bank_mask > 15) return "a DPP mask has more than 4 bits";
-  const int formats = d.kind == Kind::MFMA || d.kind == Kind::SMFMAC ? 7 : 4;
-  if (mods.cbsz > formats || mods.blgp > formats || mods.abid > 15)
-    return fmt::format("cbsz {} or blgp {} is outside 0..{}, or abid {} outside 0..15", mods.cbsz, mods.blgp, formats,
-                       mods.abid);
+  const bool has_formats = d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED;
+  if (has_formats && (mods.cbsz > 4 || mods.blgp > 4))
+    return fmt::format("cbsz {} or blgp {} is none of the formats 0..4", mods.cbsz, mods.blgp);
+  if (!has_formats)
+    if (std::string problem = check_broadcast(inst, d); !problem.empty()) return problem;
   if (mods.lds && (d.memory_bytes < 4 || d.memory_bytes == 8)) return "LDS-DMA moves 1, 3 or 4 dwords per lane";
   for (const WaitField& wait : wait_fields)
     if (mods.*wait.field != Modifiers::not_waited && mods.*wait.field >= wait.highest)

@@ -50,6 +50,9 @@ Files files(const Desc& d, int index, bool writes) {
     return {.sgpr = true, .constant = true};
   }
   if (k == Kind::SWAP_LANES) return {.vgpr = true};
+  // Sources of many registers, and the pair of v_cvt_scalef32_sr_pk_fp4_f32 (LLVM's register classes).
+  const bool is_wide = k >= Kind::WIDE && k <= Kind::WIDE_PAIR;
+  if ((is_wide && type == Type::bits) || (k == Kind::BYTE3 && type == Type::u64)) return {.vgpr = true};
   if (type == Type::mask) return {.sgpr = true};
   if (writes) return {.vgpr = true};
   if (k == Kind::WRITE_LANE) return {.sgpr = true, .constant = true};
@@ -99,6 +102,20 @@ bool writes_reserved_register(const Desc& d, int index, const Operand& scalar) {
 }
 
 // Numbers that are no source operands have a kind and a range fixed by the row; sources have one canonical form.
+// What an inline constant of this type looks like as 16 bits: a literal may not, for it has the other's text.
+bool is_inline_half(Type type, std::uint32_t bits) {
+  const bool f16 = type == Type::f16 || type == Type::f16x2, bf16 = type == Type::bf16 || type == Type::bf16x2;
+  constexpr std::uint32_t f16_codes[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+  for (std::size_t i = 0; i < inline_floats.size(); ++i)
+    if ((f16 && bits == f16_codes[i]) || (bf16 && bits == inline_floats[i] >> 16)) return true;
+  return is_half_type(type) && bits >= 0xfff0;
+}
+
+std::string check_literal_of_half(Type type, std::uint32_t bits) {
+  if (is_half_type(type) && bits > 0xffff) return fmt::format("the literal {:#x} has more than 16 bits", bits);
+  return is_inline_half(type, bits) ? fmt::format("the literal {:#x} is an inline constant of its type", bits) : "";
+}
+
 std::string check_constant(const Desc& d, int index, const Operand& operand) {
   const auto number = static_cast<std::int32_t>(operand.value);
   if (is_smem_load(d.kind)) {
@@ -115,6 +132,9 @@ std::string check_constant(const Desc& d, int index, const Operand& operand) {
     if (operand.kind != OperandKind::integer) return "takes an integer";
     return operand.value <= 0xffff ? "" : fmt::format("the number {} has more than 16 bits", operand.value);
   }
+  const Type type = d.args[static_cast<std::size_t>(index)].type;
+  if (operand.kind == OperandKind::real && (type == Type::u16 || type == Type::i16))
+    return fmt::format("argument {} is a float where an integer of 16 bits is meant", index);
   Operand canonical = Operand::constant(operand.value);
   canonical.neg = operand.neg;
   canonical.abs = operand.abs;
@@ -122,6 +142,7 @@ std::string check_constant(const Desc& d, int index, const Operand& operand) {
   // Only the scalar formats and the short vector ones have a dword for a literal (check_constant_bus).
   if (operand.kind == OperandKind::literal && !is_scalar_kind(d.kind) && !has_short_form(d.kind))
     return fmt::format("argument {} is a literal, which this encoding has no room for", index);
+  if (operand.kind == OperandKind::literal) return check_literal_of_half(type, operand.value);
   return {};
 }
 
@@ -367,6 +388,10 @@ std::string validate(const Inst& inst) {
     }
     if (std::string problem = check_operand(d, i, operand, a); !problem.empty()) return problem;
   }
+  if (d.kind == Kind::MIX)
+    for (int i = 0; i < 3; ++i)
+      if (inst.args[static_cast<std::size_t>(i + 1)].is_constant() && ((op_sel_hi(inst) | inst.mods.op_sel) >> i & 1))
+        return "takes a constant as fp32 only";
   if (is_vector_alu_kind(d.kind)) {
     if (std::string problem = check_form(inst, d); !problem.empty()) return problem;
     if (std::string problem = check_constant_bus(inst, d); !problem.empty()) return problem;

@@ -1,6 +1,7 @@
 // Modifiers from text.
 
 #include "isa/isa.h"
+#include "isa/modifiers.h"
 #include "isa/text_swizzle.h"
 #include "isa/text_tables.h"
 #include "isa/text_words.h"
@@ -73,14 +74,14 @@ bool read_wait(std::string_view word, Modifiers& mods) {
   return false;
 }
 
-bool read_bit_list(std::string_view name, std::string_view value, Kind kind, Modifiers& mods) {
+bool read_bit_list(std::string_view name, std::string_view value, const Desc& d, Modifiers& mods) {
   for (const BitList& list : bit_lists) {
     if (name != list.name) continue;
-    const auto bits = to_bits(value, kind == Kind::HALF3 ? 4 : 3);
+    const auto bits = to_bits(value, std::max(op_sel_entries(d), 3));
     if (!bits) return false;
     mods.*list.field = *bits;
     // The last entry is the destination's, which is bit 3 whatever the number of sources.
-    if (kind == Kind::HALF2) mods.op_sel = static_cast<std::uint8_t>((*bits & 3) | ((*bits & 4) << 1));
+    if (lists_destination_third(d)) mods.op_sel = static_cast<std::uint8_t>((*bits & 3) | ((*bits & 4) << 1));
     return true;
   }
   return false;
@@ -104,7 +105,17 @@ bool read_modifier(std::string_view word, Inst& inst) {
   const std::size_t colon = std::min(word.find(':'), word.size());
   const std::string_view name = word.substr(0, colon);
   const std::string_view value = word.substr(std::min(colon + 1, word.size()));
-  if (read_bit_list(name, value, kind, mods)) return true;
+  if (has_signs_in_blgp(desc(inst.op)) && (name == "neg" || name == "blgp")) {
+    const auto signs = to_bits(value, 3);
+    if (name == "neg" && signs) mods.blgp = *signs;
+    return name == "neg" && signs.has_value();
+  }
+  if (read_bit_list(name, value, desc(inst.op), mods)) return true;
+  if (name == "bitop3" && kind == Kind::BITOP3) {
+    const auto table = to_number_below(value, 256);
+    if (table) mods.bitop3 = static_cast<std::uint8_t>(*table);
+    return table.has_value();
+  }
   if (name == "offset1" && desc(inst.op).pair_stride != 0) {
     const auto offset = to_number_below(value, 256);
     if (offset) mods.offset1 = static_cast<std::uint8_t>(*offset);

@@ -1,6 +1,7 @@
 // Instructions to text, as LLVM's disassembler spells them.
 
 #include "isa/isa.h"
+#include "isa/modifiers.h"
 #include "isa/text.h"
 #include "isa/text_swizzle.h"
 #include "isa/text_tables.h"
@@ -77,21 +78,7 @@ std::string argument_text(const Inst& inst, const Desc& d, int index, const Prog
   if (d.kind == Kind::SOPP_COUNT && operand.kind == OperandKind::integer && operand.value > 64)
     return fmt::format("{:#x}", operand.value);
   const Type type = d.args[static_cast<std::size_t>(index)].type;
-  return operand_text(operand, type == Type::u64 || type == Type::i64);
-}
-
-// How many entries the bit lists of the row have: the sources; the halves' sources and destination; the
-// scales and an unused third.
-int list_length(Kind kind) {
-  switch (kind) {
-    case Kind::PK_F32_2:
-    case Kind::PK_MOVE:
-      return 2;
-    case Kind::HALF3:
-      return 4;
-    default:
-      return 3;
-  }
+  return operand_text(operand, type == Type::u64 || type == Type::i64 || type == Type::f64);
 }
 
 std::string bit_list(std::string_view name, int bits, int length) {
@@ -112,8 +99,8 @@ std::string lists_text(const Inst& inst, const Desc& d) {
       written = d.kind == Kind::F8F6F4_SCALED || bits != op_sel_hi(unmodified);
     }
     // The destination's bit is the last entry, whatever the number of sources.
-    if (d.kind == Kind::HALF2) bits = (bits & 3) | ((bits & 8) >> 1);
-    if (written) text += bit_list(list.name, bits, list_length(d.kind));
+    if (lists_destination_third(d)) bits = (bits & 3) | ((bits & 8) >> 1);
+    if (written) text += bit_list(list.name, bits, op_sel_entries(d));
   }
   return text;
 }
@@ -163,11 +150,19 @@ std::string modifiers_text(const Inst& inst, const Desc& d) {
   text += offset_text(mods, d);
   for (const Flag& flag : memory_flags)
     if (mods.*flag.field) text += fmt::format(" {}", flag.name);
+  // As LLVM writes it: hexadecimal from 11 on.
+  if (mods.bitop3)
+    text += mods.bitop3 <= 10 ? fmt::format(" bitop3:{}", mods.bitop3) : fmt::format(" bitop3:{:#x}", mods.bitop3);
   text += lists_text(inst, d);
   if (mods.clamp) text += " clamp";
   if (mods.omod) text += fmt::format(" {}", output_modifiers[mods.omod & 3]);
-  for (const Field& field : matrix_fields)
-    if (mods.*field.field) text += fmt::format(" {}:{}", field.name, mods.*field.field);
+  for (const Field& field : matrix_fields) {
+    if (!(mods.*field.field)) continue;
+    if (has_signs_in_blgp(d) && field.field == &Modifiers::blgp)
+      text += bit_list("neg", mods.blgp, 3);
+    else
+      text += fmt::format(" {}:{}", field.name, mods.*field.field);
+  }
   if (inst.form == Form::dpp) text += dpp_text(mods);
   return text;
 }

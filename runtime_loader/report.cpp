@@ -31,6 +31,7 @@ nlohmann::ordered_json findings_json(const emulator::Result& result) {
 void print_findings(const emulator::Result& result) {
   for (const emulator::Finding& f : result.findings) fmt::print("finding    {}\n", f.message);
   if (result.findings_left_out > 0) fmt::print("findings   {} more\n", result.findings_left_out);
+  for (const auto& [kind, count] : result.finding_counts) fmt::print("findings   {:4} {}\n", count, kind);
 }
 
 void print_outcome(const emulator::Result& result, double seconds, double flops, const Comparison* c,
@@ -55,7 +56,11 @@ void add_outcome(nlohmann::ordered_json& json, const emulator::Result& result, d
     json["lse_max_error"] = number(c->lse_max_error);
     json["passed"] = c->passed && result.findings.empty();
   }
-  if (strict) json["findings"] = findings_json(result);
+  if (strict) {
+    json["findings"] = findings_json(result);
+    json["findings_left_out"] = result.findings_left_out;
+    json["finding_counts"] = result.finding_counts;
+  }
   json["seconds"] = seconds;
   json["emulated_gflops"] = gflops(seconds, flops);
   json["flop_convention"] = "2 * (head_dim + v_head_dim) per query and visible key";

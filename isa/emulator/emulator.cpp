@@ -78,6 +78,7 @@ class Dispatch {
     std::erase_if(found_, [this](const Found& f) { return f.workgroup > first_trap_; });
     std::ranges::sort(found_, {}, [](const Found& f) { return std::pair(f.workgroup, f.order); });
     for (Found& f : found_) {
+      ++result_.finding_counts[f.finding.kind()];
       if (result_.findings.size() < max_findings)
         result_.findings.push_back(std::move(f.finding));
       else
@@ -114,7 +115,7 @@ class Dispatch {
     collect(number, std::move(findings));
     if (trap) {
       first_trap_ = number;
-      result_ = {std::move(trap), workgroup.instructions(), workgroup.matrix_instructions(), {}, 0};
+      result_ = {std::move(trap), workgroup.instructions(), workgroup.matrix_instructions(), {}, 0, {}};
       return;
     }
     if (result_.trap) return;

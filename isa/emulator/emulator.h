@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,7 +75,7 @@ struct Options {
   std::uint64_t max_instructions = 1'000'000'000;                       // per wave
   std::function<void(std::uint64_t done, std::uint64_t all)> progress;  // workgroups; called by one thread at a time
   bool strict = false;                                                  // look for what docs/strict.md lists
-  isa::Machine machine;                                                 // strict: its required wait states
+  isa::Machine machine;  // its numerics; strict: its required wait states
   // Adversarial timing: waves take turns at random, and memory instructions take effect at random between their issue
   // and the s_waitcnt that covers them. A program that leaves nothing to chance computes the same for all seeds.
   std::optional<std::uint64_t> shuffle_seed;
@@ -88,6 +89,7 @@ struct Result {
   // max_findings of them; the others are only counted.
   std::vector<Finding> findings;
   std::uint64_t findings_left_out = 0;
+  std::map<std::string, std::uint64_t> finding_counts;  // of all, by Finding::kind()
 };
 inline constexpr std::size_t max_findings = 200;
 

@@ -34,8 +34,8 @@ std::uint64_t sign_extended(std::uint32_t value) {
 }  // namespace
 
 Execute find_execute(Op op) {
-  if (const Execute scalar = find_scalar(op)) return scalar;
-  if (const Execute vector = find_vector(op)) return vector;
+  for (const auto find : {find_scalar, find_vector, find_packed, find_convert})
+    if (const Execute execute = find(op)) return execute;
   return find_matrix(op);
 }
 

@@ -29,11 +29,12 @@ using u32 = std::uint32_t;
 
 // Decoding A and B
 
-// Rows of isa::formats, and one past them for plain floats.
-enum ElementFormat { e4m3, e5m2, e2m3, e3m2, e2m1, f16, bf16, f32 };
+// Rows of isa::formats, and past them the types that have none.
+enum ElementFormat { e4m3, e5m2, e2m3, e3m2, e2m1, f16, bf16, f32, f64, i32, i8 };
 constexpr int format_count_f8f6f4 = 5;
 
 constexpr int bits_of_format(int format) {
+  if (format == i8) return 8;
   return format == f32 ? 32 : isa::formats[static_cast<std::size_t>(format)].width_bits();
 }
 
@@ -196,6 +197,7 @@ void accumulate_scaled(const Wave& wave, const Inst& inst, const float* a, const
 
 template <int width, int k, int format_a, int format_b>
 void mfma(Wave& wave, const Inst& inst) {
+  if (format_a == f32 && inst.mods.blgp != 0) return execute_blocks(wave, inst);
   alignas(64) float a[k * width];
   alignas(64) float b[k * width];
   alignas(64) float d[width * width];
@@ -220,14 +222,12 @@ void decode_bytes(const Wave& wave, const Operand& operand, std::int32_t* HWY_RE
   }
 }
 
+// As accumulate() and load_c() with store_d(), in integers.
 template <int width, int k>
-void mfma_i8(Wave& wave, const Inst& inst) {
-  alignas(64) std::int32_t a[k * width];
-  alignas(64) std::int32_t b[k * width];
+void multiply_bytes(Wave& wave, const Inst& inst, const std::int32_t* HWY_RESTRICT a,
+                    const std::int32_t* HWY_RESTRICT b) {
   alignas(64) u32 d[width * width];
-  decode_bytes<width, k>(wave, inst.args[1], a);
-  decode_bytes<width, k>(wave, inst.args[2], b);
-  load_c<width>(wave, inst.args[3], d);
+  load_c<width>(wave, inst.args[static_cast<std::size_t>(isa::accumulator_argument(inst))], d);
   for (int i = 0; i < k; ++i)
     for (int row = 0; row < width; ++row)
       for (int column = 0; column < width; ++column)
@@ -238,30 +238,55 @@ void mfma_i8(Wave& wave, const Inst& inst) {
                   d + isa::accumulator_row(width, group, r) * width, width * sizeof(u32));
 }
 
-// Of every 4 elements of A in k, 2 are kept: a lane's stored element t stands for k = 4 * (t / 2) + p of the lane's
-// run, p being two bits of its index register (isa/matrix_layout.h).
+template <int width, int k>
+void mfma_i8(Wave& wave, const Inst& inst) {
+  alignas(64) std::int32_t a[k * width];
+  alignas(64) std::int32_t b[k * width];
+  decode_bytes<width, k>(wave, inst.args[1], a);
+  decode_bytes<width, k>(wave, inst.args[2], b);
+  multiply_bytes<width, k>(wave, inst, a, b);
+}
+
+// The sparse A, spread over a tile of zeros. Two elements that an index puts at the same k are added, which is what
+// their two products with B's element come to.
+template <int format, int width, int k, class T>
+void decode_sparse(const Wave& wave, const Inst& inst, T* tile) {
+  constexpr int bits = bits_of_format(format);
+  constexpr isa::SparseLayout layout = isa::sparse_layout(width, k);
+  const int first_index_bit = layout.first_index_bit(inst.mods.cbsz, inst.mods.abid);
+  std::fill_n(tile, k * width, T{});
+  for (int lane = 0; lane < lanes; ++lane) {
+    const auto l = static_cast<std::size_t>(lane);
+    const u32 index = wave.lanes_of(inst.args[3])[l] >> first_index_bit;
+    for (int t = 0; t < layout.stored; ++t) {
+      const u32 code = wave.lanes_of(inst.args[1], t * bits / 32)[l] >> (t * bits % 32) & ((1U << bits) - 1);
+      T& to = tile[layout.k(lane / width, t, static_cast<int>(index >> (2 * t) & 3)) * width + lane % width];
+      if constexpr (format == i8)
+        to += static_cast<std::int8_t>(code);
+      else
+        to += decode_code<format>(code);
+    }
+  }
+}
+
 template <int width, int k, int format_a, int format_b>
 void smfmac(Wave& wave, const Inst& inst) {
-  static_assert(bits_of_format(format_a) == 8);
-  constexpr int groups = 64 / width;
-  constexpr int run = k / groups;  // of dense k, half of it stored
-  static_assert(run == 32, "the indices of a lane fill a register");
-  alignas(64) float a[k * width] = {};
-  alignas(64) float b[k * width];
-  alignas(64) float d[width * width];
-  const Lanes& index = wave.lanes_of(inst.args[3]);
-  for (int lane = 0; lane < lanes; ++lane)
-    for (int t = 0; t < run / 2; ++t) {
-      const int position = static_cast<int>(index[static_cast<std::size_t>(lane)] >> (2 * t) & 3);
-      const u32 word = wave.lanes_of(inst.args[1], t / 4)[static_cast<std::size_t>(lane)];
-      const int row = lane % width;
-      a[(run * (lane / width) + 4 * (t / 2) + position) * width + row] =
-          decode_code<format_a>(word >> (8 * (t % 4)) & 0xff);
-    }
-  decode_tile<format_b, width, k>(wave, inst.args[2], b);
-  load_c<width>(wave, inst.args[0], d);
-  accumulate<width>(a, b, k, d);
-  store_d<width>(wave, inst.args[0], d);
+  if constexpr (format_a == i8) {
+    alignas(64) std::int32_t a[k * width];
+    alignas(64) std::int32_t b[k * width];
+    decode_sparse<i8, width, k>(wave, inst, a);
+    decode_bytes<width, k>(wave, inst.args[2], b);
+    multiply_bytes<width, k>(wave, inst, a, b);
+  } else {
+    alignas(64) float a[k * width];
+    alignas(64) float b[k * width];
+    alignas(64) float d[width * width];
+    decode_sparse<format_a, width, k>(wave, inst, a);
+    decode_tile<format_b, width, k>(wave, inst.args[2], b);
+    load_c<width>(wave, inst.args[0], d);
+    accumulate<width>(a, b, k, d);
+    store_d<width>(wave, inst.args[0], d);
+  }
 }
 
 template <int width, int k, bool scaled>
@@ -279,20 +304,28 @@ void mfma_f8f6f4(Wave& wave, const Inst& inst) {
   store_d<width>(wave, inst.args[0], d);
 }
 
+template <int width, int k, int blocks, int format_cd, int format_a, int format_b>
+constexpr Execute mfma_function() {
+  if constexpr (blocks > 1 || format_cd == f64)
+    return execute_blocks;
+  else if constexpr (format_cd == i32)
+    return mfma_i8<width, k>;
+  else
+    return mfma<width, k, format_a, format_b>;
+}
+
 // clang-format off
 constexpr Execute functions[] = {
 #define INSTRUCTION(name) nullptr,
-#define MFMA(name, CD, A, B, M, N, K, passes) mfma<M, K, A, B>,
-#define MFMA_I8(name, M, N, K, passes) mfma_i8<M, K>,
-#define SMFMAC(name, A, B, M, N, K, passes) smfmac<M, K, A, B>,
+#define MFMA(name, CD, A, B, M, N, K, blocks, passes) mfma_function<M, K, blocks, CD, A, B>(),
+#define SMFMAC(name, CD, A, B, M, N, K, passes) smfmac<M, K, A, B>,
 #define F8F6F4(name, M, N, K, p8, p4) mfma_f8f6f4<M, K, false>,
 #define F8F6F4_SCALED(name, M, N, K, p8, p4) mfma_f8f6f4<M, K, true>,
 #include "isa/gfx950.def"
 };
-// Square matrices, with float accumulators but for the I8 rows, are all that the table has, and all that the functions above take.
-#define MFMA(name, CD, A, B, M, N, K, passes) static_assert(M == N && CD == f32);
-#define MFMA_I8(name, M, N, K, passes) static_assert(M == N);
-#define SMFMAC(name, A, B, M, N, K, passes) static_assert(M == N);
+// Square matrices are all that the table has, and all that the functions above take.
+#define MFMA(name, CD, A, B, M, N, K, blocks, passes) static_assert(M == N);
+#define SMFMAC(name, CD, A, B, M, N, K, passes) static_assert(M == N);
 #define F8F6F4(name, M, N, K, p8, p4) static_assert(M == N);
 #define F8F6F4_SCALED(name, M, N, K, p8, p4) static_assert(M == N);
 #include "isa/gfx950.def"

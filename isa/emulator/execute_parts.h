@@ -8,7 +8,12 @@ namespace zyfa::emulator {
 // Null for rows of another group.
 Execute find_scalar(isa::Op op);
 Execute find_vector(isa::Op op);
+Execute find_packed(isa::Op op);
+Execute find_convert(isa::Op op);
 Execute find_matrix(isa::Op op);
+
+// MFMA rows one element at a time: those with several blocks, those of FP64, and any other with blgp.
+void execute_blocks(Wave& wave, const isa::Inst& inst);
 
 // A scalar source of 64 bits. Inline integers are sign-extended; inline floats are doubles (LLVM's
 // isInlinableLiteral64 takes the bits of 1.0 and so on for any 64-bit operand); a literal's missing half is

@@ -32,9 +32,14 @@ namespace rows {
 #define VOP2_ACC(name, D, A, B, cls, ...) RETURN(name, __VA_ARGS__)
 #define VOP3_2(name, D, A, B, cls, ...) RETURN(name, __VA_ARGS__)
 #define VOP3_3(name, D, A, B, C, cls, ...) RETURN(name, __VA_ARGS__)
-#define HALF2(name, A, B, cls, ...) LANE_FUNCTION(name, const bool ovfl = bit; const D r = __VA_ARGS__; return r;)
+#define HALF2(name, A, B, cls, ...) \
+  LANE_FUNCTION(name, [[maybe_unused]] const bool ovfl = bit; const D r = __VA_ARGS__; return r;)
 #define HALF3(name, A, B, C, cls, ...) \
   LANE_FUNCTION(name, [[maybe_unused]] const bool ovfl = bit; const D r = __VA_ARGS__; return r;)
+#define HALVES2(name, D, A, B, cls, ...) RETURN(name, __VA_ARGS__)
+#define HALVES3(name, D, A, B, C, cls, ...) RETURN(name, __VA_ARGS__)
+#define PACK_U8(name, D, A, B, C, cls, ...) \
+  LANE_FUNCTION(name, const bool truncates = bit; const D r = __VA_ARGS__; return r;)
 #define VOPC(name, A, ...) RETURN(name, __VA_ARGS__)
 #define CARRY_OUT(name, ...) RETURN(name, __VA_ARGS__)
 #define CARRY_IN(name, ...) LANE_FUNCTION(name, const bool carry = bit; const D r = __VA_ARGS__; return r;)
@@ -50,14 +55,14 @@ namespace rows {
 constexpr bool saturates(isa::Op op) {
   using enum isa::Op;
   return op == v_add_u32 || op == v_sub_u32 || op == v_subrev_u32 || op == v_add_i32 || op == v_sub_i32 ||
-         op == v_mad_u32_u24 || op == v_mad_i32_i24;
+         op == v_mad_u32_u24 || op == v_mad_i32_i24 || op == v_add_u16 || op == v_sub_u16 || op == v_subrev_u16 ||
+         op == v_add_i16 || op == v_sub_i16 || op == v_mad_u16 || op == v_mad_i16 || op == v_mad_u32_u16 ||
+         op == v_mad_i32_i16;
 }
 
 template <class D>
-HWY_INLINE D saturated(i64 exact) {
-  constexpr i64 low = std::numeric_limits<D>::min();
-  constexpr i64 high = std::numeric_limits<D>::max();
-  return static_cast<D>(exact < low ? low : exact > high ? high : exact);
+HWY_INLINE typename ResultOf<D>::Type saturated(i64 exact) {
+  return static_cast<typename ResultOf<D>::Type>(held_between<D>(exact));
 }
 
 // VOP1, VOP2, VOP3: D = f(A, B, C). `d`, the old destination, is read by the rows of kind VOP2_ACC only.
@@ -77,7 +82,47 @@ void each_lane(Wave& wave, const Inst& inst) {
     }
   }
   for (std::size_t i = 0; i < lanes; ++i)
-    result.set(i, Row::template result<D>(a[i], b[i], c[i], d[i], static_cast<int>(i), false));
+    result.set(i, Row::template result<typename ResultOf<D>::Type>(a[i], b[i], c[i], d[i], static_cast<int>(i), false));
+  result.write(wave, inst);
+}
+
+template <class T>
+bool takes_high_half(const Inst& inst, int source) {
+  return is_half<T> && (inst.mods.op_sel >> source & 1) != 0;
+}
+
+// VOP3 with op_sel. A result of 16 bits goes to the half that its last bit says.
+template <class Row, class D, class A, class B, class C>
+void each_lane_of_halves(Wave& wave, const Inst& inst) {
+  const Source<A> a(wave, inst, 1, false, takes_high_half<A>(inst, 0));
+  const Source<B> b(wave, inst, 2, false, takes_high_half<B>(inst, 1));
+  const Source<C> c(wave, inst, 3, false, takes_high_half<C>(inst, 2));
+  Result<D> result;
+  for (std::size_t i = 0; i < lanes; ++i)
+    result.set(i, Row::template result<typename ResultOf<D>::Type>(a[i], b[i], c[i], 0, 0, false));
+  if constexpr (saturates(Row::op)) {
+    for (std::size_t i = 0; inst.mods.clamp && i < lanes; ++i)
+      result.set(i, saturated<D>(Row::template result<i64>(static_cast<i64>(a[i]), static_cast<i64>(b[i]),
+                                                           static_cast<i64>(c[i]), 0, 0, false)));
+  }
+  if constexpr (is_half<D>)
+    write_half(wave.lanes_of(inst.args[0]), result.finished(wave, inst), (inst.mods.op_sel & 8) != 0, wave.exec());
+  else
+    result.write(wave, inst);
+}
+
+// v_cvt_pk_u8_f32: how it rounds is the machine's business.
+template <class Row, class D, class A, class B, class C>
+void pack_u8(Wave& wave, const Inst& inst) {
+  const Source<A> a(wave, inst, 1);
+  const Source<B> b(wave, inst, 2);
+  const Source<C> c(wave, inst, 3);
+  Result<D> result;
+  if (HWY_LIKELY(wave.numerics.cvt_pk_u8_rounding == isa::CvtRounding::nearest_even)) {
+    for (std::size_t i = 0; i < lanes; ++i) result.set(i, Row::template result<D>(a[i], b[i], c[i], 0, 0, false));
+  } else {
+    for (std::size_t i = 0; i < lanes; ++i) result.set(i, Row::template result<D>(a[i], b[i], c[i], 0, 0, true));
+  }
   result.write(wave, inst);
 }
 
@@ -227,6 +272,9 @@ constexpr Execute functions[] = {
 #define VOP3_3(name, D, A, B, C, ...) each_lane<rows::name, D, A, B, C, void>,
 #define HALF2(name, A, B, ...) each_half<rows::name, A, B, void>,
 #define HALF3(name, A, B, C, ...) each_half<rows::name, A, B, C>,
+#define HALVES2(name, D, A, B, ...) each_lane_of_halves<rows::name, D, A, B, void>,
+#define HALVES3(name, D, A, B, C, ...) each_lane_of_halves<rows::name, D, A, B, C>,
+#define PACK_U8(name, D, A, B, C, ...) pack_u8<rows::name, D, A, B, C>,
 #define VOPC(name, A, ...) compare<rows::name, A>,
 #define CARRY_OUT(name, ...) with_carry<rows::name, 0, is_subtraction(isa::Op::name)>,
 #define CARRY_IN(name, ...) with_carry<rows::name, 4, is_subtraction(isa::Op::name)>,

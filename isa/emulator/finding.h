@@ -37,10 +37,14 @@ struct Party {
 
 struct Finding {
   StrictRule rule{};
+  std::string_view row;        // wait_states: the row of isa/hazard_rules.cpp; empty with other rules
   std::string message;         // one line: rule, instructions, waves, source lines, what is wrong
   Party at;                    // where it showed
   std::optional<Party> other;  // the earlier instruction that it conflicts with
   std::array<std::uint32_t, 3> workgroup{};
+
+  // What findings are counted by: "LDS race", "missing wait states: M0 written before LDS-DMA".
+  std::string kind() const;
 };
 
 }  // namespace zyfa::emulator

@@ -8,6 +8,7 @@
 #define ZYFA_LANE_ACCESS_INL_H
 #endif
 
+#include "isa/emulator/convert_math.h"
 #include "isa/emulator/execute_parts.h"
 #include "isa/emulator/lane_math.h"
 #include "isa/isa.h"
@@ -15,6 +16,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -30,6 +32,71 @@ using f32 = float;
 
 struct alignas(64) Words {
   Lanes lane;
+};
+
+// Element types of the table that are no C++ type: what expressions see of them, and what results are made of. Inline
+// floats are the source's own format where that has 16 bits, in the low half; fp32 elsewhere (LLVM
+// getInlineEncodingV216 describes what the hardware does).
+struct f16 {
+  using Value = float;
+  using ResultValue = double;  // rounded once, when written
+  static Value of(u32 word) { return isa::f16_to_float(static_cast<std::uint16_t>(word)); }
+};
+struct bf16 {
+  using Value = float;
+  static Value of(u32 word) { return float_of(word << 16); }
+};
+struct u16 {
+  using Value = u32;
+  using ResultValue = u32;
+  static Value of(u32 word) { return word & 0xffffU; }
+};
+struct i16 {
+  using Value = i32;
+  using ResultValue = i32;
+  static Value of(u32 word) { return static_cast<i32>(word << 16) >> 16; }
+};
+// Two of them in a register, which expressions see as the register.
+struct f16x2 {
+  using Value = u32;
+  static Value of(u32 word) { return word; }
+};
+struct bf16x2 : f16x2 {};
+struct i16x2 : f16x2 {};
+
+template <class T>
+constexpr bool is_f16 = std::is_same_v<T, f16> || std::is_same_v<T, f16x2>;
+template <class T>
+constexpr bool is_bf16 = std::is_same_v<T, bf16> || std::is_same_v<T, bf16x2>;
+template <class T>
+constexpr bool is_half =
+    std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, u16> || std::is_same_v<T, i16>;
+template <class T>
+constexpr bool is_table_type = is_half<T> || is_f16<T> || is_bf16<T> || std::is_same_v<T, i16x2>;
+
+// An exact integer result held in the range of D.
+template <class D>
+HWY_INLINE i64 held_between(i64 exact) {
+  i64 low = 0, high = 65535;
+  if constexpr (std::is_same_v<D, i16>) {
+    low = -32768;
+    high = 32767;
+  } else if constexpr (!is_table_type<D>) {
+    low = std::numeric_limits<D>::min();
+    high = std::numeric_limits<D>::max();
+  }
+  return exact < low ? low : exact > high ? high : exact;
+}
+
+// What a row's expression computes for a result of type D.
+template <class D>
+struct ResultOf {
+  using Type = D;
+};
+template <class D>
+requires is_half<D>
+struct ResultOf<D> {
+  using Type = typename D::ResultValue;
 };
 
 // DPP: source 0 comes from another lane (gfx9 DPP control field; LLVM AMDGPU DppCtrl)
@@ -107,20 +174,33 @@ HWY_INLINE u32 flushed(u32 float_bits) {
   return (float_bits & 0x7f800000U) == 0 ? float_bits & 0x80000000U : float_bits;
 }
 
+// The low half alone matters.
+HWY_INLINE u32 flushed_f16(u32 half) { return (half & 0x7c00U) == 0 ? half & 0xffff8000U : half; }
+
 struct SourceModifiers {
   u32 keep = ~0U;  // |x| clears the sign, and comes before the negation
   u32 flip = 0;
   bool flush = false;
+  bool flush_f16 = false;
+  bool high = false;  // the upper half is meant
 
-  bool any() const { return keep != ~0U || flip != 0 || flush; }
+  bool any() const { return keep != ~0U || flip != 0 || flush || flush_f16 || high; }
   HWY_INLINE u32 apply(u32 x) const {
-    const u32 value = flush ? flushed(x) : x;
+    const u32 half = high ? x >> 16 : x;
+    const u32 value = flush_f16 ? flushed_f16(half) : flush ? flushed(half) : half;
     return (value & keep) ^ flip;
   }
 };
 
 inline SourceModifiers source_modifiers(const Wave& wave, const Operand& operand, bool is_f32) {
   return {operand.abs ? 0x7fffffffU : ~0U, operand.neg ? 0x80000000U : 0U, is_f32 && wave.mode.flushes_f32_inputs()};
+}
+// The same for an element of 16 bits, which op_sel may take from the upper half.
+inline SourceModifiers half_modifiers(const Wave& wave, const Operand& operand, bool is_f16, bool high) {
+  return {.keep = operand.abs ? 0x7fffU : ~0U,
+          .flip = operand.neg ? 0x8000U : 0U,
+          .flush_f16 = is_f16 && wave.mode.flushes_f16_inputs(),
+          .high = high};
 }
 
 // 64 words of a source operand: its register where that will do, else `buffer`, filled. `word` is the
@@ -143,30 +223,36 @@ HWY_INLINE const u32* source_words(const Wave& wave, const Operand& operand, int
 template <class T>
 class Source {
  public:
-  Source(const Wave& wave, const Inst& inst, int index, bool takes_dpp = false) {
+  Source(const Wave& wave, const Inst& inst, int index, bool takes_dpp = false, bool high_half = false) {
     const Operand& operand = inst.args[static_cast<std::size_t>(index)];
-    const SourceModifiers modifiers = source_modifiers(wave, operand, std::is_same_v<T, float>);
+    const SourceModifiers modifiers = is_half<T> ? half_modifiers(wave, operand, is_f16<T>, high_half)
+                                                 : source_modifiers(wave, operand, std::is_same_v<T, float>);
     for (int i = 0; i < words; ++i)
       word_[i] = source_words(wave, operand, i, scalar_word(wave, operand, i), modifiers, buffer_[i].lane);
     if (HWY_UNLIKELY(takes_dpp && inst.form == isa::Form::dpp)) take_from_other_lanes(wave, inst, operand, modifiers);
   }
   Source(const Source&) = delete;
 
-  HWY_INLINE T operator[](std::size_t lane) const {
-    if constexpr (words == 2)
+  HWY_INLINE auto operator[](std::size_t lane) const {
+    if constexpr (is_table_type<T>)
+      return T::of(word_[0][lane]);
+    else if constexpr (words == 2)
       return static_cast<T>(static_cast<u64>(word_[1][lane]) << 32 | word_[0][lane]);
     else
       return std::bit_cast<T>(word_[0][lane]);
   }
 
- private:
-  static constexpr int words = sizeof(T) / 4;
-
+  // A scalar register or constant as word i of the operand.
   static u32 scalar_word(const Wave& wave, const Operand& operand, int i) {
     if (operand.kind == isa::OperandKind::vgpr || operand.kind == isa::OperandKind::agpr) return 0;
+    if (is_f16<T> && operand.kind == isa::OperandKind::real) return isa::float_to_f16(float_of(operand.value));
+    if (is_bf16<T> && operand.kind == isa::OperandKind::real) return operand.value >> 16;
     if constexpr (words == 1) return scalar_source(wave, operand);
     return static_cast<u32>(scalar_source64(wave, operand, std::is_signed_v<T>) >> (32 * i));
   }
+
+ private:
+  static constexpr int words = is_table_type<T> ? 1 : sizeof(T) / 4;
 
   // A lane out of bounds reads zero, to which the modifiers still apply.
   void take_from_other_lanes(const Wave& wave, const Inst& inst, const Operand& operand,
@@ -186,7 +272,7 @@ class Source {
 template <>
 class Source<void> {
  public:
-  Source(const Wave&, const Inst&, int, bool = false) {}
+  Source(const Wave&, const Inst&, int, bool = false, bool = false) {}
   HWY_INLINE int operator[](std::size_t) const { return 0; }
 };
 
@@ -238,6 +324,54 @@ inline void modify_result(const Wave& wave, const Inst& inst, Lanes& result) {
   }
 }
 
+// The same for a result of 16 bits. MODE.FP16_OVFL holds what overflows at the largest finite value.
+inline u32 f16_result(const Wave& wave, const Inst& inst, double value) {
+  const bool saturates = wave.mode.fp16_ovfl();
+  const bool flush = wave.mode.flushes_f16_results();
+  u32 half = double_to_f16(value, saturates);
+  if (flush) half = flushed_f16(half);
+  if (inst.mods.omod != 0 && flush && !wave.mode.ieee()) {
+    const double factor = inst.mods.omod == 3 ? 0.5 : inst.mods.omod == 2 ? 4.0 : 2.0;
+    half = flushed_f16(double_to_f16(isa::f16_to_float(static_cast<std::uint16_t>(half)) * factor, saturates));
+    if (half == 0x8000U) half = 0;
+  }
+  const float x = isa::f16_to_float(static_cast<std::uint16_t>(half));
+  if (inst.mods.clamp && !(x != x && !wave.mode.dx10_clamp())) half = x > 0.0f ? std::min(half, 0x3c00U) : 0;
+  return half;
+}
+
+// One half of the destination in the lanes of `mask`; the other half keeps what it has.
+inline void write_half(Lanes& to, const Lanes& halves, bool high, u64 mask) {
+  Words merged;
+  const u32 kept = high ? 0x0000ffffU : 0xffff0000U;
+  for (std::size_t i = 0; i < lanes; ++i) merged.lane[i] = (to[i] & kept) | halves[i] << (high ? 16 : 0);
+  write_masked(to, merged.lane, mask);
+}
+
+// Results of 16 bits. VOP1 and VOP2 clear the upper half of the destination (LLVM zeroesHigh16BitsOfDest, gfx9), later
+// encodings keep it.
+template <class D>
+requires is_half<D>
+class HalfResult {
+ public:
+  HWY_INLINE void set(std::size_t lane, typename D::ResultValue value) { value_[lane] = value; }
+  const Lanes& finished(const Wave& wave, const Inst& inst) {
+    for (std::size_t i = 0; i < lanes; ++i)
+      if constexpr (is_f16<D>)
+        half_.lane[i] = f16_result(wave, inst, value_[i]);
+      else
+        half_.lane[i] = static_cast<u32>(value_[i]) & 0xffffU;
+    return half_.lane;
+  }
+  void write(Wave& wave, const Inst& inst) {
+    write_masked(wave.lanes_of(inst.args[0]), finished(wave, inst), written_lanes(wave, inst));
+  }
+
+ private:
+  alignas(64) std::array<typename D::ResultValue, lanes> value_;
+  Words half_;
+};
+
 template <class D>
 class Result {
  public:
@@ -259,6 +393,10 @@ class Result {
 
  private:
   Words word_[words];
+};
+template <class D>
+requires is_half<D>
+class Result<D> : public HalfResult<D> {
 };
 
 }  // namespace zyfa::emulator::HWY_NAMESPACE

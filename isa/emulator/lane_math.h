@@ -121,6 +121,10 @@ HWY_INLINE std::uint32_t saturate_u8(std::int32_t x) {
   return static_cast<std::uint32_t>(x < 0 ? 0 : x > 255 ? 255 : x);
 }
 
+HWY_INLINE std::uint32_t saturate_i8(std::int32_t x) {
+  return static_cast<std::uint32_t>(x < -128 ? -128 : x > 127 ? 127 : x) & 0xff;
+}
+
 // Next SCC of the scalar additions.
 HWY_INLINE bool carry_out(std::uint32_t a, std::uint32_t b, bool carry) {
   return (static_cast<std::uint64_t>(a) + b + carry) >> 32 != 0;
@@ -289,6 +293,11 @@ HWY_INLINE std::uint32_t pack_fp8(float low, float high, bool fp16_ovfl) {
 HWY_INLINE std::uint64_t unpack_fp8(std::uint32_t pair) {
   const std::uint32_t low = bits_of(isa::e4m3_to_float(static_cast<std::uint8_t>(pair)));
   const std::uint32_t high = bits_of(isa::e4m3_to_float(static_cast<std::uint8_t>(pair >> 8)));
+  return std::uint64_t{high} << 32 | low;
+}
+HWY_INLINE std::uint64_t unpack_bf8(std::uint32_t pair) {
+  const std::uint32_t low = bits_of(isa::e5m2_to_float(static_cast<std::uint8_t>(pair)));
+  const std::uint32_t high = bits_of(isa::e5m2_to_float(static_cast<std::uint8_t>(pair >> 8)));
   return std::uint64_t{high} << 32 | low;
 }
 HWY_INLINE std::uint32_t pack_bf8(float low, float high, bool fp16_ovfl) {

@@ -32,6 +32,10 @@ std::string_view name(StrictRule rule) {
   return "finding";
 }
 
+std::string Finding::kind() const {
+  return row.empty() ? std::string(name(rule)) : fmt::format("{}: {}", name(rule), row);
+}
+
 // Programs have less than 2^28 instructions: the text of one would not fit in the address space of a branch.
 std::uint64_t key(StrictRule rule, const Party& at, const std::optional<Party>& other) {
   constexpr std::uint64_t field = (std::uint64_t{1} << 28) - 1;
@@ -49,14 +53,15 @@ std::string StrictLog::named(const Party& party) const {
                      to_string(inst.where), party.wave);
 }
 
-void StrictLog::add(StrictRule rule, Party at, std::optional<Party> other, const std::string& detail) {
+void StrictLog::add(StrictRule rule, Party at, std::optional<Party> other, const std::string& detail,
+                    std::string_view row) {
   if (!known_.insert(key(rule, at, other)).second) return;
   at.where = program_.code[at.instruction].where;
   if (other) other->where = program_.code[other->instruction].where;
-  std::string message = fmt::format("{} at {}, workgroup ({}, {}, {}): {}", name(rule), named(at), workgroup_[0],
-                                    workgroup_[1], workgroup_[2], detail);
+  std::string message = fmt::format("{} at {}, workgroup ({}, {}, {}): {}{}{}", name(rule), named(at), workgroup_[0],
+                                    workgroup_[1], workgroup_[2], row, row.empty() ? "" : ": ", detail);
   if (other) message += fmt::format("; the other is {}", named(*other));
-  findings_.push_back({rule, std::move(message), at, other, workgroup_});
+  findings_.push_back({rule, row, std::move(message), at, other, workgroup_});
 }
 
 std::vector<Finding> StrictLog::take() { return std::exchange(findings_, {}); }

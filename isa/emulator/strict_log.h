@@ -19,7 +19,7 @@ class StrictLog {
 
   // Whether nothing has been said yet about this rule and pair; only then is add() worth its text.
   bool is_new(StrictRule rule, Party at, std::optional<Party> other) const;
-  void add(StrictRule rule, Party at, std::optional<Party> other, const std::string& detail);
+  void add(StrictRule rule, Party at, std::optional<Party> other, const std::string& detail, std::string_view row = {});
 
   // What was added since the last call.
   std::vector<Finding> take();

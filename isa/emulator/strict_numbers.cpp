@@ -28,6 +28,11 @@ bool has_non_finite(const Lanes& lanes_of) {
   return found != 0;
 }
 
+// clang-format off
+#define MFMA(name, CD, A, B, M, N, K, blocks, passes) static_assert(blocks * M * N / 64 <= largest_matrix_result);
+#include "isa/gfx950.def"
+// clang-format on
+
 int result_registers(const Inst& inst, Numbers numbers) {
   if (numbers == Numbers::matrix_f32) return inst.args[0].count;
   return numbers == Numbers::packed_f32 ? 2 : 1;
@@ -36,7 +41,8 @@ int result_registers(const Inst& inst, Numbers numbers) {
 // Bits of a matrix source's element; 0 for formats that have neither NaN nor infinity.
 int element_bits(const Inst& inst, int arg, Type& type) {
   type = isa::desc(inst.op).args[static_cast<std::size_t>(arg)].type;
-  if (type != Type::f8f6f4) return type == Type::e4m3 ? 8 : type == Type::f32 ? 32 : 16;
+  if (type == Type::e4m3 || type == Type::e5m2) return 8;
+  if (type != Type::f8f6f4) return type == Type::f32 ? 32 : 16;
   const auto format = static_cast<isa::MatrixFormat>(arg == 1 ? inst.mods.cbsz : inst.mods.blgp);
   type = format == isa::MatrixFormat::e4m3 ? Type::e4m3 : Type::f8f6f4;
   return isa::format_bits(format) == 8 ? 8 : 0;
@@ -152,14 +158,20 @@ StrictNumbers::Inputs StrictNumbers::lane_inputs(const Wave& wave, const Inst& i
   return inputs;
 }
 
-// Element (row, column) of D is made of A's row, B's column and that element of C.
+// Element (row, column) of D is made of A's row, B's column and that element of C. With several blocks that is the row
+// and column of all of them, and with lanes of B rearranged (blgp) all columns: too much, so that NaN from another
+// block excuses a birth.
 StrictNumbers::Inputs StrictNumbers::matrix_inputs(const Wave& wave, const Inst& inst, int reg,
                                                    std::size_t lane) const {
   Inputs inputs;
-  const int width = isa::desc(inst.op).m;
-  const int row = isa::accumulator_row(width, static_cast<int>(lane) / width, reg);
+  const isa::Desc& d = isa::desc(inst.op);
+  const int width = d.m;
+  const int row =
+      width == 4 ? reg : isa::accumulator_row(width, static_cast<int>(lane) / width, reg % (width * width / 64));
   add_matrix_source(wave, inst, 1, row, inputs);
-  add_matrix_source(wave, inst, 2, static_cast<int>(lane) % width, inputs);
+  const bool rearranged = d.kind == isa::Kind::MFMA && inst.mods.blgp != 0;
+  for (int column = rearranged ? 0 : static_cast<int>(lane) % width; column < width; column += rearranged ? 1 : width)
+    add_matrix_source(wave, inst, 2, column, inputs);
   const int c = isa::accumulator_argument(inst);
   inputs.add(sort_f32(source_word(wave, inst, c, is_vector(inst.args[static_cast<std::size_t>(c)]) ? reg : 0, lane)));
   for (int scale = 4; scale < 6; ++scale)
@@ -182,7 +194,7 @@ void StrictNumbers::add_matrix_source(const Wave& wave, const Inst& inst, int ar
       for (int shift = 0; shift < 32; shift += bits) {
         const std::uint32_t element = word >> shift;
         if (type == Type::e4m3) inputs.add(sort_fp8(element & 0xff));
-        if (type == Type::f8f6f4) inputs.add(sort_bf8(element & 0xff));
+        if (type == Type::f8f6f4 || type == Type::e5m2) inputs.add(sort_bf8(element & 0xff));
         if (type == Type::f32) inputs.add(sort_f32(element));
         if (type == Type::bf16) inputs.add(sort_f32(element << 16));
         // Half precision's exponent and mantissa, moved to where single precision has them.

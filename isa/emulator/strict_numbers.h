@@ -8,6 +8,8 @@
 
 namespace zyfa::emulator {
 
+inline constexpr std::size_t largest_matrix_result = 32;  // registers
+
 class StrictNumbers {
  public:
   StrictNumbers(const StrictProgram& program, StrictLog& log) : program_(program), log_(log) {}
@@ -42,7 +44,7 @@ class StrictNumbers {
 
   const StrictProgram& program_;
   StrictLog& log_;
-  std::array<Lanes, 16> old_;  // the destination before, where it overlaps a source
+  std::array<Lanes, largest_matrix_result> old_;  // the destination before, where it overlaps a source
 };
 
 }  // namespace zyfa::emulator

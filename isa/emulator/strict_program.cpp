@@ -13,8 +13,6 @@ using isa::Kind;
 using isa::Op;
 using isa::OperandKind;
 
-bool is_half(Kind kind) { return kind == Kind::HALF2 || kind == Kind::HALF3; }
-
 // Matrix instructions and lane swaps ignore EXEC (CDNA4 ISA pseudo code; emulator).
 UsedLanes lanes_of(const Inst& inst) {
   switch (isa::desc(inst.op).kind) {
@@ -36,9 +34,11 @@ Use use_of(const Inst& inst, const Access& a) {
   Use use{.first = a.first, .count = static_cast<std::uint8_t>(a.count), .is_vector = a.file != OperandKind::sgpr};
   if (a.file == OperandKind::agpr) use.first = static_cast<std::uint16_t>(use.first + 256);
   use.lanes = lanes_of(inst);
-  if (a.arg == 0 && is_half(kind)) {
-    use.halves = inst.mods.op_sel & 8 ? 2 : 1;
-    use.may_be_undefined = !a.write;
+  if (use.is_vector && a.arg >= 0 && isa::is_valu(inst)) {
+    use.halves = isa::halves_touched(inst, a.arg);
+    // The half or bytes that an instruction leaves as they are need not have been written.
+    const bool accumulates = kind == Kind::VOP2_ACC;
+    if (a.arg == 0 && use.halves != 3 && !accumulates) use.may_be_undefined = !a.write;
   }
   if (a.arg == 0 && kind == Kind::WRITE_LANE) use.may_be_undefined = !a.write;
   return use;

@@ -29,8 +29,8 @@ void StrictTrace::look_back(const History& history, std::uint32_t index, std::ui
     const Party at{index, wave, {}}, other{earlier.index, wave, {}};
     if (log_.is_new(StrictRule::wait_states, at, other))
       log_.add(StrictRule::wait_states, at, other,
-               fmt::format("{}: {} wait states are required in between, {} were there", required.rule,
-                           required.wait_states, distance));
+               fmt::format("{} wait states are required in between, {} were there", required.wait_states, distance),
+               required.rule);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isa/inst.h"
+#include "isa/machine.h"
 
 #include <array>
 #include <cstddef>
@@ -19,6 +20,8 @@ struct Mode {
   std::uint32_t bits = 0;
   bool flushes_f32_inputs() const { return (bits & 0x10) == 0; }   // [5:4] = 0 or 2 flush inputs, 1 or 3 keep them
   bool flushes_f32_results() const { return (bits & 0x20) == 0; }  // [5:4] = 0 or 1 flush results
+  bool flushes_f16_inputs() const { return (bits & 0x40) == 0; }   // [7:6] the same for fp16
+  bool flushes_f16_results() const { return (bits & 0x80) == 0; }
   bool dx10_clamp() const { return bits >> 8 & 1; }
   bool ieee() const { return bits >> 9 & 1; }
   bool fp16_ovfl() const { return bits >> 23 & 1; }
@@ -29,6 +32,7 @@ struct Wave {
   std::array<std::uint32_t, isa::scalar_registers> scalar;  // vcc, m0 and exec at their encodings (regs.h)
   bool scc = false;
   Mode mode;
+  isa::Numerics numerics;          // what the machine's arithmetic is where that is not settled
   std::uint32_t pc = 0;            // index of the next instruction in the program
   std::uint32_t id = 0;            // number within its workgroup
   std::uint64_t clock = 0;         // what s_memtime reads

@@ -80,7 +80,12 @@ std::vector<Step> decode(const isa::Program& program) {
 
 Workgroup::Workgroup(const isa::Program& program, std::span<const Step> steps, const Launch& launch,
                      const GlobalMemory& memory, const Options& options, const StrictProgram* strict)
-    : program_(program), steps_(steps), launch_(launch), memory_(memory), max_instructions_(options.max_instructions) {
+    : program_(program),
+      steps_(steps),
+      launch_(launch),
+      memory_(memory),
+      max_instructions_(options.max_instructions),
+      numerics_(isa::numerics(options.machine)) {
   const auto& size = launch.workgroup_size;
   waves_.resize((std::size_t{size[0]} * size[1] * size[2] + lanes - 1) / lanes);
   if (strict) strict_ = std::make_unique<Strict>(*strict, launch);
@@ -99,6 +104,7 @@ void Workgroup::start_wave(WaveRun& run, std::uint32_t id) {
   wave.scalar.fill(~0u);
   wave.scc = false;
   wave.mode.bits = launch_.mode;
+  wave.numerics = numerics_;
   wave.pc = launch_.entry;
   wave.id = id;
   wave.clock = 0;

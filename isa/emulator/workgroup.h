@@ -87,6 +87,7 @@ class Workgroup {
   const Launch& launch_;
   const GlobalMemory& memory_;
   std::uint64_t max_instructions_;
+  isa::Numerics numerics_;
   std::array<std::uint32_t, 3> id_{};
   Lds lds_;
   std::vector<WaveRun> waves_;

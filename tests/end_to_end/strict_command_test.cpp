@@ -62,4 +62,5 @@ TEST_CASE("zyfa-run --strict prints its findings and fails", "[quick][commands][
   CHECK(bad.out.find("finding    register in flight at instruction") != std::string::npos);
   CHECK(bad.out.find("s_load_dword") != std::string::npos);
   CHECK(bad.out.find("schedules/") != std::string::npos);
+  CHECK(bad.out.find(" register in flight\n") != std::string::npos);  // the count
 }

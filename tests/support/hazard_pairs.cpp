@@ -48,12 +48,29 @@ const Side integer8 = side(v_mfma_i32_32x32x32_i8, natural, {v(0, 16), v(16, 4),
   "early-clobber $v[0:15] = V_MFMA_I32_32X32X32_I8_vgprcd_e64 $v[16:19], $v[20:23], $v[32:47], 0, 0, 0, implicit $mode, implicit $exec");
 const Side sgemm16 = side(v_mfma_f32_32x32x2_f32, natural, {v(0, 16), v(16), v(20), v(32, 16)},
   "early-clobber $v[0:15] = V_MFMA_F32_32X32X2F32_vgprcd_e64 $vgpr16, $vgpr20, $v[32:47], 0, 0, 0, implicit $mode, implicit $exec");
+const Side sgemm8 = side(v_mfma_f32_16x16x4_f32, natural, {v(0, 4), v(16), v(20), v(32, 4)},
+  "early-clobber $v[0:3] = V_MFMA_F32_16X16X4F32_vgprcd_e64 $vgpr16, $vgpr20, $v[32:35], 0, 0, 0, implicit $mode, implicit $exec");
+const Side sgemm2 = side(v_mfma_f32_4x4x1_16b_f32, natural, {v(0, 4), v(16), v(20), v(32, 4)},
+  "$v[0:3] = V_MFMA_F32_4X4X1F32_vgprcd_e64 $vgpr16, $vgpr20, $v[32:35], 0, 0, 0, implicit $mode, implicit $exec");
+const Side xdl2 = side(v_mfma_f32_4x4x4_16b_f16, natural, {v(0, 4), v(16, 2), v(20, 2), v(32, 4)},
+  "$v[0:3] = V_MFMA_F32_4X4X4F16_vgprcd_e64 $v[16:17], $v[20:21], $v[32:35], 0, 0, 0, implicit $mode, implicit $exec");
+const Side xdl16_blocks = side(v_mfma_i32_32x32x4_2b_i8, natural, {v(0, 32), v(64), v(68), v(96, 32)},
+  "early-clobber $v[0:31] = V_MFMA_I32_32X32X4I8_vgprcd_e64 $vgpr64, $vgpr68, $v[96:127], 0, 0, 0, implicit $mode, implicit $exec");
+const Side sparse8 = side(v_smfmac_f32_32x32x16_bf16, natural, {v(0, 16), v(16, 2), v(24, 4), v(60)},
+  "$v[0:15] = V_SMFMAC_F32_32X32X16_BF16_e64 $v[16:17], $v[24:27], $vgpr60, 0, 0, $v[0:15], implicit $mode, implicit $exec");
+const Side dgemm16 = side(v_mfma_f64_16x16x4_f64, natural, {v(0, 8), v(16, 2), v(20, 2), v(32, 8)},
+  "early-clobber $v[0:7] = V_MFMA_F64_16X16X4F64_vgprcd_e64 $v[16:17], $v[20:21], $v[32:39], 0, 0, 0, implicit $mode, implicit $exec");
+const Side dgemm4 = side(v_mfma_f64_4x4x4_4b_f64, natural, {v(0, 2), v(16, 2), v(20, 2), v(32, 2)},
+  "$v[0:1] = V_MFMA_F64_4X4X4F64_vgprcd_e64 $v[16:17], $v[20:21], $v[32:33], 0, 0, 0, implicit $mode, implicit $exec");
 
 // Readers and writers of v0..v3.
 const Side add_reads = side(v_add_f32, e32, {v(60), v(0), v(61)}, "$vgpr60 = V_ADD_F32_e32 $vgpr0, $vgpr61, implicit $mode, implicit $exec");
 const Side exp_reads = side(v_exp_f32, e32, {v(60), v(3)}, "$vgpr60 = V_EXP_F32_e32 $vgpr3, implicit $mode, implicit $exec");
 const Side pk_add_reads = side(v_pk_add_f32, natural, {v(60, 2), v(2, 2), v(62, 2)},
   "$v[60:61] = V_PK_ADD_F32 8, $v[2:3], 8, $v[62:63], 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
+const Side mov_writes_v0 = side(v_mov_b32, e32, {v(0), zero}, "$vgpr0 = V_MOV_B32_e32 0, implicit $exec");
+const Side store_reads_v0 = side(global_store_dword, natural, {v(60, 2), v(0), off}, "GLOBAL_STORE_DWORD $v[60:61], $vgpr0, 0, 0, implicit $exec");
+const Side load_writes_v0 = side(global_load_dword, natural, {v(0), v(60, 2), off}, "$vgpr0 = GLOBAL_LOAD_DWORD $v[60:61], 0, 0, implicit $exec");
 const Side mov_writes = side(v_mov_b32, e32, {v(3), zero}, "$vgpr3 = V_MOV_B32_e32 0, implicit $exec");
 const Side acc_reads = side(v_accvgpr_read_b32, natural, {v(60), a(3)}, "$vgpr60 = V_ACCVGPR_READ_B32_e64 $agpr3, implicit $exec");
 const Side acc_writes = side(v_accvgpr_write_b32, natural, {a(3), v(60)}, "$agpr3 = V_ACCVGPR_WRITE_B32_e64 $vgpr60, implicit $exec");
@@ -74,6 +91,18 @@ const Side reads_part_c_sgemm = side(v_mfma_f32_32x32x2_f32, natural, {v(64, 16)
   "early-clobber $v[64:79] = V_MFMA_F32_32X32X2F32_vgprcd_e64 $vgpr96, $vgpr100, $v[2:17], 0, 0, 0, implicit $mode, implicit $exec");
 const Side reads_same_c_f16 = side(v_mfma_f32_32x32x16_f16, natural, {v(64, 16), v(96, 4), v(100, 4), v(0, 16)},
   "early-clobber $v[64:79] = V_MFMA_F32_32X32X16_F16_vgprcd_e64 $v[96:99], $v[100:103], $v[0:15], 0, 0, 0, implicit $mode, implicit $exec");
+const Side dgemm_reads_a = side(v_mfma_f64_4x4x4_4b_f64, natural, {v(64, 2), v(0, 2), v(20, 2), v(80, 2)},
+  "$v[64:65] = V_MFMA_F64_4X4X4F64_vgprcd_e64 $v[0:1], $v[20:21], $v[80:81], 0, 0, 0, implicit $mode, implicit $exec");
+const Side dgemm_reads_part_c = side(v_mfma_f64_16x16x4_f64, natural, {v(64, 8), v(96, 2), v(100, 2), v(0, 8)},
+  "early-clobber $v[64:71] = V_MFMA_F64_16X16X4F64_vgprcd_e64 $v[96:97], $v[100:101], $v[0:7], 0, 0, 0, implicit $mode, implicit $exec");
+const Side dgemm4_reads_c = side(v_mfma_f64_4x4x4_4b_f64, natural, {v(64, 2), v(96, 2), v(100, 2), v(0, 2)},
+  "$v[64:65] = V_MFMA_F64_4X4X4F64_vgprcd_e64 $v[96:97], $v[100:101], $v[0:1], 0, 0, 0, implicit $mode, implicit $exec");
+const Side sgemm2_reads_c = side(v_mfma_f32_4x4x1_16b_f32, natural, {v(64, 4), v(96), v(100), v(0, 4)},
+  "$v[64:67] = V_MFMA_F32_4X4X1F32_vgprcd_e64 $vgpr96, $vgpr100, $v[0:3], 0, 0, 0, implicit $mode, implicit $exec");
+const Side sgemm8_reads_c = side(v_mfma_f32_16x16x4_f32, natural, {v(64, 4), v(96), v(100), v(0, 4)},
+  "early-clobber $v[64:67] = V_MFMA_F32_16X16X4F32_vgprcd_e64 $vgpr96, $vgpr100, $v[0:3], 0, 0, 0, implicit $mode, implicit $exec");
+const Side xdl2_reads_c = side(v_mfma_f32_4x4x4_16b_f16, natural, {v(64, 4), v(96, 2), v(100, 2), v(0, 4)},
+  "$v[64:67] = V_MFMA_F32_4X4X4F16_vgprcd_e64 $v[96:97], $v[100:101], $v[0:3], 0, 0, 0, implicit $mode, implicit $exec");
 const Side writes_c = side(v_mov_b32, e32, {v(34), zero}, "$vgpr34 = V_MOV_B32_e32 0, implicit $exec");
 
 // Vector ALU producers.
@@ -94,6 +123,21 @@ const Side cmp_exec = side(v_cmp_lt_f32, e64, {Operand(exec), v(60), v(61)},
   "$exec = V_CMP_LT_F32_e64 0, $vgpr60, 0, $vgpr61, 0, implicit $mode, implicit $exec");
 const Side cmpx_exec = side(v_cmp_lt_f32, e64, {Operand(exec), v(60), v(61)},
   "$exec = V_CMPX_LT_F32_e64 0, $vgpr60, 0, $vgpr61, 0, implicit-def $exec, implicit $mode, implicit $exec");
+
+const Side dot_v0 = side(v_dot2_f32_f16, natural, {v(0), v(60), v(61), v(62)},
+  "$vgpr0 = V_DOT2_F32_F16 8, $vgpr60, 8, $vgpr61, 8, $vgpr62, 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
+const Side dot_reads_a = side(v_dot2_f32_f16, natural, {v(60), v(0), v(61), v(62)},
+  "$vgpr60 = V_DOT2_F32_F16 8, $vgpr0, 8, $vgpr61, 8, $vgpr62, 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
+const Side dot4_v0 = side(v_dot4_i32_i8, natural, {v(0), v(60), v(61), v(62)},
+  "$vgpr0 = V_DOT4_I32_I8 8, $vgpr60, 8, $vgpr61, 8, $vgpr62, 0, 0, 0, 0, 0, implicit $exec");
+const Side sr_byte = side(v_cvt_sr_fp8_f32, natural, {v(0), v(60), v(61)},
+  "$vgpr0 = V_CVT_SR_FP8_F32_gfx12_e64 0, $vgpr60, 0, $vgpr61, $vgpr0, 2, implicit $mode, implicit $exec", {.op_sel = 4});
+const Side fp4_byte = side(v_cvt_scalef32_pk_fp4_f32, natural, {v(0), v(60), v(61), v(62)},
+  "$vgpr0 = V_CVT_SCALEF32_PK_FP4_F32_e64 0, $vgpr60, 0, $vgpr61, 4, $vgpr62, $vgpr0, 0, implicit $mode, implicit $exec", {.op_sel = 4});
+const Side fma_high = side(v_fma_f16, natural, {v(0), v(60), v(61), v(62)},
+  "$vgpr0 = V_FMA_F16_gfx9_e64 8, $vgpr60, 0, $vgpr61, 0, $vgpr62, 0, 0, 0, implicit $mode, implicit $exec", {.op_sel = 8});
+const Side pk_add_half = side(v_pk_add_f16, natural, {v(0), v(60), v(61)},
+  "$vgpr0 = V_PK_ADD_F16 8, $vgpr60, 8, $vgpr61, 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
 
 // Their consumers.
 const Side fma_reads = side(v_fma_f32, natural, {v(60), v(61), v(62), v(0)},
@@ -172,16 +216,48 @@ std::vector<HazardPair> hazard_pairs() {
     {"XDL result in part of an XDL's C", 18, xdl16, reads_part_c},
     {"XDL result in part of an XDL's C", 10, xdl8, reads_part_c},
     {"XDL result in part of an XDL's C", 6, xdl4, reads_part_c},
-    {"XDL result in part of an FP32 MFMA's C", 18, xdl16, reads_part_c_sgemm},
-    {"XDL result in part of an FP32 MFMA's C", 10, xdl8, reads_part_c_sgemm},
+    {"XDL result in part of an FP32 or FP64 MFMA's C", 18, xdl16, reads_part_c_sgemm},
+    {"XDL result in part of an FP32 or FP64 MFMA's C", 10, xdl8, reads_part_c_sgemm},
     {"XDL result as C of another opcode", 10, xdl8, reads_same_c_f16},
     {"FP32 MFMA result used by VALU or memory", 18, sgemm16, add_reads},
     {"FP32 MFMA result used by VALU or memory", 18, sgemm16, load_writes},
     {"FP32 MFMA result as matrix source", 18, sgemm16, reads_a},
-    {"FP32 MFMA result in part of another's C", 16, sgemm16, reads_part_c_sgemm},
+    {"FP32 MFMA result in part of another FP32 or FP64 MFMA's C", 16, sgemm16, reads_part_c_sgemm},
     {"C of an XDL overwritten by VALU or memory", 15, xdl16, writes_c},
     {"C of an XDL overwritten by VALU or memory", 7, xdl8, writes_c},
     {"C of an XDL overwritten by VALU or memory", 3, xdl4, writes_c},
+    {"XDL result read by VALU or memory", 5, xdl2, add_reads},
+    {"XDL result read by VALU or memory", 20, xdl16_blocks, add_reads},
+    {"XDL result read by VALU or memory", 12, sparse8, store_reads},
+    {"XDL result overwritten by VALU or memory", 5, xdl2, load_writes},
+    {"XDL result as matrix source A, B or scale", 5, xdl2, reads_a},
+    {"XDL result in part of an XDL's C", 4, xdl2, reads_part_c},
+    {"XDL result in part of an FP32 or FP64 MFMA's C", 3, xdl2, dgemm_reads_part_c},
+    {"XDL result in part of an FP32 or FP64 MFMA's C", 18, xdl16, dgemm4_reads_c},
+    {"matrix result as C of the same opcode", 2, xdl2, xdl2_reads_c},
+    {"matrix result as C of the same opcode", 2, sgemm2, sgemm2_reads_c},
+    {"C of an XDL overwritten by VALU or memory", 1, xdl2, writes_c},
+    {"FP32 MFMA result used by VALU or memory", 4, sgemm2, add_reads},
+    {"FP32 MFMA result used by VALU or memory", 10, sgemm8, mov_writes},
+    {"FP32 MFMA result as matrix source", 10, sgemm8, reads_a},
+    {"FP32 MFMA result in part of another FP32 or FP64 MFMA's C", 8, sgemm8, dgemm_reads_part_c},
+    {"FP32 MFMA result in part of another FP32 or FP64 MFMA's C", 2, sgemm2, reads_part_c_sgemm},
+    {"FP32 MFMA result as C of another FP32 opcode", 8, sgemm8, sgemm2_reads_c},
+    {"FP32 MFMA result as C of another FP32 opcode", 2, sgemm2, sgemm8_reads_c},
+    {"FP32 MFMA result as C of an XDL", 2, sgemm2, xdl2_reads_c},
+    {"FP64 MFMA result read by VALU", 19, dgemm16, add_reads},
+    {"FP64 MFMA result read by VALU", 6, dgemm4, add_reads},
+    {"FP64 MFMA result as matrix source", 19, dgemm16, reads_a},
+    {"FP64 MFMA result as matrix source", 6, dgemm4, dgemm_reads_a},
+    {"FP64 MFMA result read by memory", 18, dgemm16, store_reads},
+    {"FP64 MFMA result read by memory", 9, dgemm4, store_reads_v0},
+    {"FP64 MFMA result overwritten by VALU or memory", 11, dgemm16, mov_writes},
+    {"FP64 MFMA result overwritten by VALU or memory", 6, dgemm4, mov_writes_v0},
+    {"FP64 MFMA result overwritten by VALU or memory", 6, dgemm4, load_writes_v0},
+    {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", 17, dgemm16, sgemm2_reads_c},
+    {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", 17, dgemm16, dgemm4_reads_c},
+    {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", 4, dgemm4, dgemm_reads_part_c},
+    {"FP64 MFMA result as C of the same opcode", 4, dgemm4, dgemm4_reads_c},
     {"VALU result read by a matrix instruction", 2, mov_v0, reads_a},
     {"VALU result read by a matrix instruction", 2, exp_v0, reads_scale},
     {"EXEC written by VALU before a matrix instruction", 4, cmpx_exec, mfma_other},
@@ -192,7 +268,15 @@ std::vector<HazardPair> hazard_pairs() {
     {"partly written register used by VALU", 1, fp8_high, fp8_low},
     {"partly written register used by VALU", 1, scalef32_high, add_reads},
     {"partly written register used by VALU", 1, fp8_low, fp8_high},
+    {"partly written register used by VALU", 1, fma_high, fma_reads},
+    {"partly written register used by VALU", 1, fp4_byte, fma_reads},
     {"packed result used by VALU", 1, pk_mul, add_reads},
+    {"packed result used by VALU", 1, pk_add_half, add_reads},
+    {"dot product read by another instruction", 3, dot_v0, add_reads},
+    {"dot product read by another instruction", 3, dot_v0, reads_a},
+    {"dot product read by another instruction", 3, dot4_v0, dot_reads_a},
+    {"dot product as factor of the next", 3, dot_v0, dot_reads_a},
+    {"dot product overwritten by another instruction", 3, dot_v0, writes_v0},
     {"VALU result swapped between lanes", 2, mov_v0, swap_32},
     {"EXEC written by VALU before a lane swap", 4, cmpx_exec, swap_32},
     {"vector register used by a DPP instruction", 2, mov_v0, dpp_reads},

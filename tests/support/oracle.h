@@ -27,6 +27,7 @@ using LaneOracle = std::function<std::uint64_t(const LaneInput&)>;
 
 // Null if there is none. Rows with a carry return it as bit 32.
 const LaneOracle* find_lane_oracle(std::string_view mnemonic);
+const LaneOracle* find_half_lane_oracle(std::string_view mnemonic);  // rows with elements of 16 bits
 
 // The value of a scalar operand of 32 or 64 bits as the ISA defines it.
 std::uint64_t oracle_scalar(const emulator::Wave& wave, const isa::Operand& operand, isa::Type type);

@@ -236,7 +236,7 @@ const std::map<std::string_view, LaneOracle>& lane_oracles() {
 
 const LaneOracle* find_lane_oracle(std::string_view mnemonic) {
   const auto found = lane_oracles().find(mnemonic);
-  return found == lane_oracles().end() ? nullptr : &found->second;
+  return found == lane_oracles().end() ? find_half_lane_oracle(mnemonic) : &found->second;
 }
 
 int tolerance_ulps(isa::Op op) {
@@ -244,6 +244,9 @@ int tolerance_ulps(isa::Op op) {
     case isa::Op::v_exp_f32:
     case isa::Op::v_log_f32:
     case isa::Op::v_rsq_f32:
+    case isa::Op::v_exp_f16:
+    case isa::Op::v_log_f16:
+    case isa::Op::v_rsq_f16:
       return 1;
     default:
       return 0;

@@ -82,23 +82,36 @@ void choose_modifiers(Inst& inst, const isa::Desc& d, Rng& rng) {
   isa::Modifiers& mods = inst.mods;
   const auto three_bits = [&] { return static_cast<std::uint8_t>(below(8, rng)); };
   const bool packed = d.kind >= Kind::PK_F32_2 && d.kind <= Kind::PK_MOVE;
-  if (packed || d.kind == Kind::F8F6F4_SCALED) {
-    const auto sources = static_cast<std::uint8_t>(d.kind == Kind::PK_F32_3 ? 7 : 3);
-    mods.op_sel = three_bits() & sources;
+  const bool halves = d.kind == Kind::PK16_2 || d.kind == Kind::PK16_3;
+  mods.op_sel = static_cast<std::uint8_t>(below(16, rng)) & isa::op_sel_mask(d);
+  if (packed || halves || d.kind == Kind::MIX || d.kind == Kind::F8F6F4_SCALED) {
+    const std::uint8_t sources = isa::op_sel_mask(d);
     if (one_in(2, rng)) mods.op_sel_hi = three_bits() & sources;
-    if (packed && d.kind != Kind::PK_MOVE) mods.neg_lo = three_bits() & sources, mods.neg_hi = three_bits() & sources;
+    if ((packed && d.kind != Kind::PK_MOVE) || (halves && d.args[0].type == Type::f16x2))
+      mods.neg_lo = three_bits() & sources, mods.neg_hi = three_bits() & sources;
   }
-  if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3) mods.op_sel = one_in(2, rng) ? 8 : 0;
+  if (d.kind == Kind::DOT && d.args[0].type == Type::f32)
+    mods.neg_lo = three_bits() & 3, mods.neg_hi = three_bits() & 3;
+  if (d.kind == Kind::BITOP3) mods.bitop3 = static_cast<std::uint8_t>(below(256, rng));
   if (d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED) {
     mods.cbsz = static_cast<std::uint8_t>(below(5, rng));
     mods.blgp = static_cast<std::uint8_t>(below(5, rng));
+  }
+  if (d.kind == Kind::MFMA || d.kind == Kind::SMFMAC) {
+    const bool sparse = d.kind == Kind::SMFMAC;
+    if (sparse || d.blocks > 1) mods.cbsz = static_cast<std::uint8_t>(below(5, rng));
+    mods.abid = static_cast<std::uint8_t>(below(sparse ? 16 : 1U << mods.cbsz, rng));
+    const bool takes_blgp = d.blocks > 1 || d.args[1].type == Type::f32 || d.args[1].type == Type::f64;
+    if (!sparse && takes_blgp) mods.blgp = three_bits();
   }
   if (inst.form == Form::dpp) choose_dpp(mods, rng);
   const bool vop3 =
       d.kind >= Kind::VOP1 && d.kind <= Kind::PK_F32_3 && inst.form != Form::e32 && inst.form != Form::dpp;
   if (!vop3) return;
   mods.clamp = one_in(3, rng);
-  if (d.args[0].type == Type::f32 && !packed) mods.omod = static_cast<std::uint8_t>(below(4, rng));
+  const bool has_omod = d.args[0].type == Type::f32 || d.args[0].type == Type::f16;
+  if (has_omod && !packed && d.kind != Kind::MIX && d.kind != Kind::DOT)
+    mods.omod = static_cast<std::uint8_t>(below(4, rng));
 }
 
 Inst guess(isa::Op op, Rng& rng) {
@@ -115,7 +128,9 @@ Inst guess(isa::Op op, Rng& rng) {
     Operand& operand = inst.args[static_cast<std::size_t>(i)];
     operand = random_operand(inst, a, rng);
     const bool is_source = a.role == isa::Role::read;
-    if (is_source && a.type == Type::f32 && d.kind < Kind::ACC_READ && !packed && inst.form != Form::e32) {
+    const bool is_float = a.type == Type::f32 || a.type == Type::f16 || a.type == Type::bf16;
+    const bool modifiable = (d.kind < Kind::BITOP3 && !packed) || d.kind == Kind::MIX;
+    if (is_source && is_float && modifiable && inst.form != Form::e32) {
       operand.neg = one_in(4, rng);
       operand.abs = one_in(4, rng);
     }

@@ -1,6 +1,7 @@
 // The oracle's walk over lanes: sources, DPP, modifiers and EXEC, one lane at a time.
-#include "tests/support/oracle.h"
+#include "tests/support/oracle_parts.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -16,18 +17,10 @@ using isa::Type;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-bool bit(u64 word, int i) { return word >> i & 1; }
-
-u32& vector_word(Wave& wave, const Operand& operand, int i, int lane) {
-  return wave.vector[(operand.kind == OperandKind::agpr ? 256U : 0U) + operand.value + static_cast<u32>(i)]
-                    [static_cast<std::size_t>(lane)];
-}
-u32 vector_word(const Wave& wave, const Operand& operand, int i, int lane) {
-  return vector_word(const_cast<Wave&>(wave), operand, i, lane);
-}
-bool is_vector(const Operand& operand) {
-  return operand.kind == OperandKind::vgpr || operand.kind == OperandKind::agpr;
-}
+bool bit(u64 word, int i) { return bit_of(word, i); }
+u32& vector_word(Wave& wave, const Operand& operand, int i, int lane) { return lane_word(wave, operand, i, lane); }
+u32 vector_word(const Wave& wave, const Operand& operand, int i, int lane) { return lane_word(wave, operand, i, lane); }
+bool is_vector(const Operand& operand) { return is_vector_operand(operand); }
 
 // The lane that lane `to` reads, or -1. Written as the data moves: which lane's value arrives at `to`.
 int dpp_from(u32 control, int to) {
@@ -56,8 +49,29 @@ u32 with_modifiers(const Wave& wave, const Operand& operand, Type type, u32 x) {
   return x;
 }
 
+bool has_half_constants(Type type) {
+  return isa::is_half_type(type) || type == Type::f16x2 || type == Type::bf16x2 || type == Type::i16x2;
+}
+
+// A source of 16 bits, and of two of them: op_sel picks the half in the rows that are made for it.
+u64 half_source(const Wave& wave, const Inst& inst, int index, Type type, u32 word) {
+  if (!isa::is_half_type(type)) return word;
+  const Kind kind = isa::desc(inst.op).kind;
+  const bool selects = kind == Kind::HALVES2 || kind == Kind::HALVES3;
+  return half_code(wave, inst.args[static_cast<std::size_t>(index)], type, word,
+                   selects && bit(inst.mods.op_sel, index - 1));
+}
+
+// The byte or half of source 0 that op_sel picks.
+u64 part_of(const Inst& inst, const isa::Desc& d, int index, u64 word) {
+  if (d.part_bits == 0 || index != 1) return word;
+  return d.part_bits == 8 ? word >> 8 * (inst.mods.op_sel % 4) & 0xff : word >> 16 * (inst.mods.op_sel % 2) & 0xffff;
+}
+
 u64 source(const Wave& wave, const Inst& inst, int index, Type type, int lane, bool first_source) {
   const Operand& operand = inst.args[static_cast<std::size_t>(index)];
+  if (has_half_constants(type) && !is_vector(operand))
+    return half_source(wave, inst, index, type, half_scalar(wave, operand, type));
   const bool wide = type == Type::u64 || type == Type::i64;
   if (!is_vector(operand)) {
     const u64 value = oracle_scalar(wave, operand, type);
@@ -71,6 +85,7 @@ u64 source(const Wave& wave, const Inst& inst, int index, Type type, int lane, b
   }
   const u32 low = zero ? 0 : vector_word(wave, operand, 0, lane);
   if (wide) return low | u64{zero ? 0 : vector_word(wave, operand, 1, lane)} << 32;
+  if (has_half_constants(type)) return half_source(wave, inst, index, type, low);
   return with_modifiers(wave, operand, type, low);
 }
 
@@ -118,6 +133,17 @@ u64 integer_result(const Inst& inst, const LaneInput& in, u64 r) {
   if (name == "v_add_i32") return held(s(0) + s(1), s_min, s_max);
   if (name == "v_sub_i32") return held(s(0) - s(1), s_min, s_max);
   if (name == "v_mad_u32_u24") return held(u(0) % 0x1000000 * (u(1) % 0x1000000) + u(2), 0, u_max);
+  const auto u16 = [&](int i) { return u(i) & 0xffff; };
+  const auto s16 = [&](int i) { return static_cast<std::int64_t>(static_cast<std::int16_t>(u(i))); };
+  if (name == "v_add_u16") return held(u16(0) + u16(1), 0, 65535);
+  if (name == "v_sub_u16") return held(u16(0) - u16(1), 0, 65535);
+  if (name == "v_subrev_u16") return held(u16(1) - u16(0), 0, 65535);
+  if (name == "v_mad_u16") return held(u16(0) * u16(1) + u16(2), 0, 65535);
+  if (name == "v_mad_u32_u16") return held(u16(0) * u16(1) + u(2), 0, u_max);
+  if (name == "v_mad_i32_i16") return held(s16(0) * s16(1) + s(2), s_min, s_max);
+  if (name == "v_add_i16") return held(s16(0) + s16(1), -32768, 32767) & 0xffff;
+  if (name == "v_sub_i16") return held(s16(0) - s16(1), -32768, 32767) & 0xffff;
+  if (name == "v_mad_i16") return held(s16(0) * s16(1) + s16(2), -32768, 32767) & 0xffff;
   if (name == "v_mad_i32_i24") return held(s24(0) * s24(1) + s(2), s_min, s_max);
   const Kind kind = isa::desc(inst.op).kind;
   const bool carries = kind == Kind::CARRY_OUT || kind == Kind::CARRY_IN;
@@ -155,7 +181,7 @@ LaneInput lane_input(const Wave& before, const Inst& inst, const isa::Desc& d, c
     const int index = s.first_source + i;
     const isa::Arg a = d.args[static_cast<std::size_t>(index)];
     if (a.role == isa::Role::none || index == s.mask_read) break;
-    in.s[static_cast<std::size_t>(i)] = source(before, inst, index, a.type, lane, i == 0);
+    in.s[static_cast<std::size_t>(i)] = part_of(inst, d, index, source(before, inst, index, a.type, lane, i == 0));
   }
   if (is_vector(inst.args[0])) {
     in.d = vector_word(before, inst.args[0], 0, lane);
@@ -164,19 +190,30 @@ LaneInput lane_input(const Wave& before, const Inst& inst, const isa::Desc& d, c
   return in;
 }
 
-void run_lanes(Wave& wave, const Inst& inst, const isa::Desc& d, const LaneOracle& oracle) {
+// The register with the result in the part of it that the row writes.
+u64 merged(const Inst& inst, const isa::Desc& d, u32 old, u64 r) {
+  const bool halves = (d.kind == Kind::HALVES2 || d.kind == Kind::HALVES3) && isa::is_half_type(d.args[0].type);
+  if (halves || d.kind == Kind::HALF2 || d.kind == Kind::HALF3 || d.kind == Kind::PART_TO_HALF)
+    return bit(inst.mods.op_sel, 3) ? old % 65536 + 65536 * r : (old >> 16 << 16) + r;
+  if (d.kind != Kind::BYTE2 && d.kind != Kind::BYTE3) return r;
+  const int shift = 8 * (inst.mods.op_sel >> 2);
+  return (old & ~(u64{255} << shift)) | r << shift;
+}
+
+void run_lanes(Wave& wave, const Inst& inst, const isa::Desc& d, const LaneOracle* oracle) {
   const Wave before = wave;
   const Shape s = shape(d.kind);
   u64 mask = 0;
   for (int lane = 0; lane < 64; ++lane) {
     if (!is_written(before, inst, lane)) continue;
     const LaneInput in = lane_input(before, inst, d, s, lane);
-    u64 r = integer_result(inst, in, oracle(in));
+    u64 r = 0;
+    if (!convert_lane(d.name, in, r)) r = integer_result(inst, in, (*oracle)(in));
     if (s.mask_written >= 0) mask |= (d.kind == Kind::VOPC ? r & 1 : r >> 32 & 1) << lane;
     if (d.kind == Kind::VOPC) continue;
     const u32 old = vector_word(before, inst.args[0], 0, lane);
-    if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3)
-      r = bit(inst.mods.op_sel, 3) ? old % 65536 + 65536 * r : (old >> 16 << 16) + r;
+    if (d.args[0].type == Type::f16 && d.kind != Kind::PART_TO_HALF) r = half_result(before, inst, static_cast<u32>(r));
+    r = merged(inst, d, old, r);
     if (d.args[0].type == Type::f32) r = float_result(before, inst, static_cast<u32>(r));
     vector_word(wave, inst.args[0], 0, lane) = static_cast<u32>(r);
     if (d.args[0].type == Type::u64) vector_word(wave, inst.args[0], 1, lane) = static_cast<u32>(r >> 32);
@@ -248,26 +285,45 @@ bool run_exchange(Wave& wave, const Inst& inst, const isa::Desc& d) {
 
 }  // namespace
 
+u32 float_result_of(const Wave& wave, const Inst& inst, u32 bits) { return float_result(wave, inst, bits); }
+u32 float_source_of(const Wave& wave, const Operand& operand, u32 bits) {
+  return with_modifiers(wave, operand, Type::f32, bits);
+}
+
 bool run_oracle(Wave& wave, const Inst& inst) {
   const isa::Desc& d = isa::desc(inst.op);
   if (run_scalar_oracle(wave, inst) || run_exchange(wave, inst, d)) return true;
+  if (run_half_oracle(wave, inst)) return true;
   const LaneOracle* oracle = find_lane_oracle(d.name);
-  if (!oracle) return false;
+  LaneInput nothing;
+  u64 ignored = 0;
+  if (!oracle && !convert_lane(d.name, nothing, ignored)) return false;
   if (d.kind >= Kind::PK_F32_2 && d.kind <= Kind::PK_MOVE)
     run_packed(wave, inst, d, *oracle);
   else
-    run_lanes(wave, inst, d, *oracle);
+    run_lanes(wave, inst, d, oracle);
   return true;
 }
 
+namespace {
+// One code apart, or the least normal half and the zero that it is flushed to.
+bool close_halves(u32 x, u32 y, bool flushes) {
+  if (flushes && std::min(x, y) % 0x8000 == 0 && std::max(x, y) % 0x8000 == 0x0400) return true;
+  return x - y == 1 || y - x == 1;
+}
+}  // namespace
+
 std::string difference(const Wave& expected, const Wave& actual, const Inst& inst) {
   const bool is_float = isa::desc(inst.op).args[0].type == Type::f32;
+  const bool is_half = isa::desc(inst.op).args[0].type == Type::f16;
   const int tolerance = tolerance_ulps(inst.op);
   const auto close = [&](std::size_t reg, u32 x, u32 y) {
     if (x == y) return true;
     const Operand& d = inst.args[0];
     const std::size_t first = d.value + (d.kind == OperandKind::agpr ? 256U : 0U);
-    if (!is_float || reg < first || reg >= first + d.count) return false;
+    if (reg < first || reg >= first + d.count) return false;
+    if (is_half) return tolerance > 0 && close_halves(x, y, !bit(expected.mode.bits, 7));
+    if (!is_float) return false;
     if ((x & 0x7fffffff) > 0x7f800000 && (y & 0x7fffffff) > 0x7f800000) return true;
     if (tolerance == 0) return false;
     const u32 least_normal = 0x00800000;

@@ -138,12 +138,13 @@ void choose_dpp(Modifiers& mods, Rng& rng) {
 
 void choose_packed(Inst& inst, const Desc& d, Rng& rng) {
   Modifiers& mods = inst.mods;
-  const std::uint32_t combinations = d.kind == Kind::PK_F32_3 ? 8 : 4;
+  const std::uint32_t combinations = op_sel_mask(d) + 1u;
   const std::uint8_t row_default = op_sel_hi(inst);
   mods.op_sel = byte_below(combinations, rng);
   mods.op_sel_hi = byte_below(combinations, rng);
   if (mods.op_sel_hi == row_default) mods.op_sel_hi = Modifiers::row_default;
-  if (d.kind != Kind::PK_F32_2 && d.kind != Kind::PK_F32_3) return;
+  const bool turns_halves = (d.kind == Kind::PK16_2 || d.kind == Kind::PK16_3) && d.args[0].type == Type::f16x2;
+  if (d.kind != Kind::PK_F32_2 && d.kind != Kind::PK_F32_3 && !turns_halves) return;
   mods.neg_lo = byte_below(combinations, rng);
   mods.neg_hi = byte_below(combinations, rng);
 }
@@ -177,14 +178,21 @@ void choose_modifiers(Inst& inst, const Desc& d, Rng& rng) {
   }
   if (is_matrix(d.kind)) {
     const bool plain = d.kind == Kind::MFMA || d.kind == Kind::SMFMAC;
-    mods.cbsz = byte_below(plain ? 8 : 5, rng);
+    mods.cbsz = byte_below(d.kind == Kind::MFMA && d.blocks == 1 ? 1 : plain ? 8 : 5, rng);
     if (d.kind != Kind::SMFMAC) mods.blgp = byte_below(plain ? 8 : 5, rng);
-    if (plain) mods.abid = byte_below(16, rng);
+    if (plain) mods.abid = byte_below(d.kind == Kind::SMFMAC ? 16u : 1u << mods.cbsz, rng);
+    const Type a = d.args[1].type;
+    if (d.kind == Kind::MFMA && d.blocks == 1 && a != Type::f32 && a != Type::f64) mods.blgp = 0;
     if (d.kind == Kind::F8F6F4_SCALED) choose_packed(inst, d, rng);
     return;
   }
-  if (d.kind >= Kind::PK_F32_2 && d.kind <= Kind::PK_MOVE) choose_packed(inst, d, rng);
-  if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3) mods.op_sel = one_in(2, rng) ? 8 : 0;
+  const bool halves = d.kind == Kind::PK16_2 || d.kind == Kind::PK16_3 || d.kind == Kind::MIX;
+  if ((d.kind >= Kind::PK_F32_2 && d.kind <= Kind::PK_MOVE) || halves)
+    choose_packed(inst, d, rng);
+  else
+    mods.op_sel = byte_below(16, rng) & op_sel_mask(d);
+  if (d.kind == Kind::BITOP3) mods.bitop3 = byte_below(256, rng);
+  if (d.kind == Kind::DOT && d.args[0].type == Type::f32 && one_in(2, rng)) mods.neg_lo = byte_below(4, rng);
   if (d.kind < Kind::VOP1 || d.kind > Kind::PK_F32_3 || inst.form == Form::e32) return;
   mods.clamp = one_in(4, rng);
   if (one_in(4, rng)) mods.omod = byte_below(4, rng);

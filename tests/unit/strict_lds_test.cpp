@@ -212,4 +212,5 @@ TEST_CASE("Strict: there is an end to the list", "[quick]") {
   const Result result = machine.run(code);
   CHECK(result.findings.size() == max_findings);
   CHECK(result.findings_left_out == 17);
+  CHECK(result.finding_counts == std::map<std::string, std::uint64_t>{{"undefined register", max_findings + 17}});
 }

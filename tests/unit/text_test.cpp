@@ -60,6 +60,8 @@ std::vector<Anchor> anchors() {
       {{.op = Op::v_cvt_scalef32_pk_fp8_f32, .args = {V<1>{1}, V<1>{2}, V<1>{3}, V<1>{4}}, .mods = {.op_sel = 8}}, "v_cvt_scalef32_pk_fp8_f32 v1, v2, v3, v4 op_sel:[0,0,0,1]", {0xd2354001, 0x04120702}},
       {{.op = Op::v_pk_mul_f32, .args = {V<2>{0}, V<2>{2}, S<2>{4}}, .mods = {.op_sel_hi = 1, .neg_lo = 1}}, "v_pk_mul_f32 v[0:1], v[2:3], s[4:5] op_sel_hi:[1,0] neg_lo:[1,0]", {0xd3b14000, 0x28000902}},
       {{.op = Op::v_accvgpr_write_b32, .args = {A<1>{1}, V<1>{2}}}, "v_accvgpr_write_b32 a1, v2", {0xd3d94001, 0x18000102}},
+      {{.op = Op::v_mfma_f64_16x16x4_f64, .args = {A<8>{0}, V<2>{2}, V<2>{4}, Operand::constant(1.0f)}, .mods = {.blgp = 5}}, "v_mfma_f64_16x16x4_f64 a[0:7], v[2:3], v[4:5], 1.0 neg:[1,0,1]", {0xd3ee8000, 0xa3ca0902}},
+      {{.op = Op::v_mfma_f32_4x4x4_16b_f16, .args = {V<4>{0}, V<2>{4}, V<2>{6}, V<4>{0}}, .mods = {.cbsz = 3, .abid = 5, .blgp = 2}}, "v_mfma_f32_4x4x4_16b_f16 v[0:3], v[4:5], v[6:7], v[0:3] cbsz:3 abid:5 blgp:2", {0xd3ca2b00, 0x44020d04}},
       {{.op = Op::v_mfma_f32_16x16x32_bf16, .args = {V<4>{0}, A<4>{4}, V<4>{8}, Operand::constant(1.0f)}}, "v_mfma_f32_16x16x32_bf16 v[0:3], a[4:7], v[8:11], 1.0", {0xd3b50000, 0x0bca1104}},
       {{.op = Op::v_mfma_f32_32x32x64_f8f6f4, .args = {A<16>{0}, V<4>{16}, V<6>{24}, Operand::constant(0)}, .mods = {.cbsz = 4, .blgp = 2}}, "v_mfma_f32_32x32x64_f8f6f4 a[0:15], v[16:19], v[24:29], 0 cbsz:4 blgp:2", {0xd3ae8400, 0x42023110}},
       {{.op = Op::v_mfma_scale_f32_16x16x128_f8f6f4, .args = {V<4>{0}, V<8>{8}, V<8>{16}, V<4>{0}, V<1>{4}, V<1>{5}}}, "v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[8:15], v[16:23], v[0:3], v4, v5 op_sel_hi:[0,0,0]", {0xd3ac0000, 0x00020b04, 0xd3ad0800, 0x04022108}},

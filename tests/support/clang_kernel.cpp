@@ -1,0 +1,128 @@
+#include "tests/support/clang_kernel.h"
+
+#include "generator/decode.h"
+#include "generator/link.h"
+#include "isa/error.h"
+#include "runtime_loader/emulate.h"
+#include "runtime_loader/kernel.h"
+#include "tests/support/process.h"
+
+#include <cstring>
+
+namespace zyfa::tests {
+namespace {
+
+// The one beside the LLVM we link, else from the PATH. Empty if there is none.
+std::string find_clang() {
+  std::vector<std::string> names = {ZYFA_LLVM_TOOLS_DIR "/clang"};
+  for (int version = 30; version >= 20; --version) names.push_back(fmt::format("clang-{}", version));
+  for (const std::string& name : names) try {
+      const ProcessResult cpus = run_process({name, "--target=amdgcn-amd-amdhsa", "--print-supported-cpus"});
+      if ((cpus.out + cpus.err).find("gfx950") != std::string::npos) return name;
+    } catch (const Error&) {  // not there
+    }
+  return {};
+}
+
+const std::string& clang() {
+  static const std::string found = find_clang();
+  return found;
+}
+
+// Without contraction, as the host's code: a fused product is another number. No library and no headers but clang's.
+std::vector<std::byte> compile(const std::string& file, const std::vector<std::string>& defines) {
+  const TemporaryDirectory directory;
+  const std::string object = directory.file("kernel.o");
+  std::vector<std::string> command = {
+      clang(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx950", "-nogpulib", "-ffreestanding",     "-std=gnu17",
+      "-O3",   "-ffp-contract=off",          "-Wall",        "-Werror",   "-I" ZYFA_SOURCE_DIR, "-c"};
+  command.insert(command.end(), defines.begin(), defines.end());
+  command.insert(command.end(), {ZYFA_SOURCE_DIR "/tests/differential/kernels/" + file, "-o", object});
+  const ProcessResult result = run_process(command);
+  if (result.exit_code != 0) throw Error("clang does not compile {}: {}", file, result.err);
+  return generator::link(runtime::read_file(object));
+}
+
+void write(std::vector<std::byte>& segment, std::size_t offset, const void* from, std::size_t size) {
+  segment.resize(std::max(segment.size(), offset + size));
+  std::memcpy(segment.data() + offset, from, size);
+}
+
+// What the ABI passes behind the explicit arguments, as far as it says anything about a launch like ours.
+void write_hidden(std::vector<std::byte>& segment, const generator::KernelArgument& argument, const Grid& grid) {
+  const std::string& kind = argument.kind;
+  std::uint64_t value = 0;
+  if (kind == "hidden_block_count_x") value = grid.workgroups;
+  if (kind == "hidden_block_count_y" || kind == "hidden_block_count_z") value = 1;
+  if (kind == "hidden_group_size_x") value = grid.workgroup_size;
+  if (kind == "hidden_group_size_y" || kind == "hidden_group_size_z" || kind == "hidden_grid_dims") value = 1;
+  write(segment, argument.offset, &value, argument.size);
+}
+
+std::string summary(const emulator::Result& result) {
+  if (result.trap) return result.trap->message;
+  if (result.findings.empty()) return {};
+  return fmt::format("{} (and {} more)", result.findings[0].message,
+                     result.findings.size() - 1 + result.findings_left_out);
+}
+
+}  // namespace
+
+bool have_clang() { return !clang().empty(); }
+
+ClangKernels::ClangKernels(const std::string& file, const std::vector<std::string>& defines)
+    : file_(file), object_(generator::read_code_object(compile(file, defines), file)) {}
+
+std::string ClangKernels::launch(const std::string& symbol, Grid grid, KernelArguments& arguments) const {
+  const generator::KernelImage& image = generator::find_kernel(object_, symbol, file_);
+  const generator::DecodedKernel kernel = generator::decode(object_, image);
+
+  emulator::GlobalMemory memory;
+  std::vector<std::byte> segment;
+  for (std::size_t i = 0; i < arguments.arguments_.size(); ++i) {
+    auto& [is_buffer, alignment, bytes] = arguments.arguments_[i];
+    const std::size_t offset = (segment.size() + alignment - 1) / alignment * alignment;
+    if (is_buffer) {
+      const std::uint64_t address = memory.place(fmt::format("argument {}", i), bytes);
+      write(segment, offset, &address, sizeof address);
+    } else {
+      write(segment, offset, bytes.data(), bytes.size());
+    }
+  }
+  std::size_t taken = 0;
+  for (const generator::KernelArgument& argument : image.arguments) {
+    if (argument.kind.starts_with("hidden_"))
+      write_hidden(segment, argument, grid);
+    else
+      taken = argument.offset + argument.size;
+  }
+  if (image.descriptor.kernarg_bytes > segment.size() || taken > segment.size())
+    throw Error("kernel {} takes {} bytes of arguments, the test passes {}", symbol, taken, segment.size());
+
+  emulator::Launch launch = runtime::initial_state(image.descriptor);
+  launch.grid = {grid.workgroups, 1, 1};
+  launch.workgroup_size = {grid.workgroup_size, 1, 1};
+  launch.kernarg_address = memory.place_read_only("kernel arguments", segment);
+  emulator::Options options;
+  options.strict = true;
+  options.threads = 1;
+  options.max_instructions = 10'000'000;
+  return summary(emulator::run(kernel.program, launch, memory, options));
+}
+
+std::string bit_difference(const std::string& name, std::span<const std::byte> expected, std::span<const std::byte> got,
+                           std::size_t element_bytes) {
+  if (expected.size() != got.size())
+    return fmt::format("{}: expected {} bytes, got {}", name, expected.size(), got.size());
+  for (std::size_t at = 0; at < got.size(); at += element_bytes) {
+    std::uint64_t e = 0, g = 0;
+    std::memcpy(&e, expected.data() + at, element_bytes);
+    std::memcpy(&g, got.data() + at, element_bytes);
+    if (e != g)
+      return fmt::format("{} element {}: expected {:#0{}x}, got {:#0{}x}", name, at / element_bytes, e,
+                         2 + 2 * element_bytes, g, 2 + 2 * element_bytes);
+  }
+  return {};
+}
+
+}  // namespace zyfa::tests
