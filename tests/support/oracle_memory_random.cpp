@@ -172,7 +172,8 @@ Inst random_access(isa::Op op, Wave& wave, OracleMemory& memory, bool aligned, R
   const bool is_atomic = isa::is_atomic(d.kind), is_scalar = d.cls == isa::Class::Smem;
   const u32 whole = d.memory_bytes ? d.memory_bytes : 4;
   const bool is_lds = d.kind >= Kind::DS_READ && d.kind <= Kind::DS_SWIZZLE;
-  const u32 element = is_lds ? (whole > 8 ? 16 : whole) : std::min(whole, 4u);
+  const bool may_be_lds = is_lds || (d.kind >= Kind::FLAT_LOAD && d.kind <= Kind::FLAT_ATOMIC);
+  const u32 element = may_be_lds ? (whole > 8 ? 16 : whole) : std::min(whole, 4u);
   const u32 alignment = is_atomic ? whole : is_scalar ? 4 : aligned ? element : 1;
   constexpr u64 masks[] = {~u64{0}, 1, u64{1} << 63, 0};
   const u32 choice = below(8, rng);

@@ -195,6 +195,16 @@ TEST_CASE("Unaligned access mode lets loads and stores be misaligned, not atomic
   }
 }
 
+TEST_CASE("Strict: lane masks may be made of undefined registers, other numbers not", "[quick]") {
+  for (const bool is_exec : {false, true}) {
+    Code code = prepared();
+    code.s_mov64(10, 1);
+    code.add(Op::s_or_b64, {sgpr(8, 2), sgpr(8, 2), is_exec ? Operand(zyfa::isa::exec) : sgpr(10, 2)});
+    code.end();
+    CHECK(has(strict(code), StrictRule::undefined_register) != is_exec);
+  }
+}
+
 TEST_CASE("Clocks go up", "[quick]") {
   Code code = prepared();
   code.add(Op::s_memtime, {sgpr(20, 2)});
