@@ -89,9 +89,7 @@ bool dot_factor(const Inst& i, const Access& a) {
   const int accumulator = desc(i.op).kind == Kind::DOT ? 3 : 0;
   return vgpr_read(i, a) && a.arg != accumulator;
 }
-bool store_data(const Inst& i, const Access& a) {
-  return vgpr_read(i, a) && a.arg == desc(i.op).data;
-}
+bool store_data(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg == desc(i.op).data; }
 
 using M = Machine;
 using enum Meet;

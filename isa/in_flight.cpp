@@ -138,7 +138,10 @@ std::string InFlightFinding::message(const Program& program) const {
       "{}{} is still to be written by `{}` ({}) when `{}` ({}) uses it; s_waitcnt {}({}) is missing on a "
       "path",
       letter, reg, print(from, program), to_string(from.where), print(to, program), to_string(to.where),
-      counter == Counter::both ? "vmcnt(0) lgkmcnt" : counter == Counter::vm ? "vmcnt" : "lgkmcnt", wait);
+      counter == Counter::both ? "vmcnt(0) lgkmcnt"
+      : counter == Counter::vm ? "vmcnt"
+                               : "lgkmcnt",
+      wait);
 }
 
 std::vector<InFlightFinding> check_in_flight(const Program& program) { return Analysis(program).run(); }

@@ -116,7 +116,7 @@ constexpr Desc descs[] = {
 #define DS_COMPARE(op_, t, ...)           Desc{HEAD(op_, DS_COMPARE, LdsWrite), .args = {in(T::u32), in(T::t), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 1, .address = 0},
 #define DS_COMPARE_RTN(op_, t, ...)       Desc{HEAD(op_, DS_COMPARE_RTN, LdsRead), .args = {out(T::t), in(T::u32), in(T::t), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1},
 #define DS_PERMUTE(op_, pulls_)           Desc{HEAD(op_, DS_PERMUTE, LdsRead), .args = {out(T::u32), in(T::u32), in(T::u32)}, .pulls = pulls_, .data = 2, .address = 1},
-#define DS_SWIZZLE(op_)                   Desc{HEAD(op_, DS_SWIZZLE, LdsRead), .args = {out(T::u32), in(T::u32)}, .data = 1},
+#define DS_SWIZZLE(op_)                   Desc{HEAD(op_, DS_SWIZZLE, LdsRead), .args = {out(T::u32), in(T::u32)}, .address = 1},
 #define BUFFER(role, dw)                  {wide(role, T::bits, dw), in(T::u32), wide(read, T::bits, 4), in(T::u32)}
 #define BUFFER_LOAD(op_, dw)              Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = BUFFER(write, dw), .memory_bytes = bytes(dw), .data = 0, .address = 1},
 #define BUFFER_LOAD_PART(op_, b, sign)    Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = BUFFER(write, 1), .memory_bytes = b, .sign_extends = sign, .data = 0, .address = 1},

@@ -65,6 +65,7 @@ struct Arg {
   Role role = Role::none;
   Type type = Type::none;
   std::uint8_t dwords = 0;  // 0: not a register operand (label, count, offset)
+  bool operator==(const Arg&) const = default;
 };
 
 struct Desc {

@@ -116,7 +116,8 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
   const bool buffer = d.kind >= Kind::BUFFER_LOAD && d.kind <= Kind::BUFFER_ATOMIC;
   if (d.pair_stride != 0) left.offset1 = 0;
   if (buffer) left.offen = left.idxen = false;
-  if (d.kind >= Kind::BUFFER_LOAD && d.kind <= Kind::CACHE_INVALIDATE) left.sc0 = left.sc1 = left.nt = false;
+  if (d.kind >= Kind::BUFFER_LOAD && d.kind <= Kind::CACHE_INVALIDATE) left.sc0 = left.sc1 = false;
+  if (d.kind >= Kind::BUFFER_LOAD && d.kind <= Kind::SCRATCH_STORE) left.nt = false;
   if (d.kind == Kind::BUFFER_LOAD) left.lds = false;
   if (d.kind == Kind::WAITCNT) left.vmcnt = left.expcnt = left.lgkmcnt = Modifiers::not_waited;
   left.op_sel &= static_cast<std::uint8_t>(~op_sel_mask(d));

@@ -71,7 +71,8 @@ int alignment(const Desc& d, const Operand& operand) {
 bool exists(const Operand& scalar) {
   const std::uint32_t first = scalar.value, end = scalar.value + scalar.count;
   if (end <= allocatable_scalar_registers) return true;
-  if (first >= shared_base.first) return scalar.count == 2 && (first == shared_base.first || first == private_base.first);
+  if (first >= shared_base.first)
+    return scalar.count == 2 && (first == shared_base.first || first == private_base.first);
   if (first < allocatable_scalar_registers) return false;
   if (first < 108) return scalar.count <= 2;
   if (first < m0.first) return end <= m0.first;
@@ -121,7 +122,8 @@ std::string check_constant(const Desc& d, int index, const Operand& operand) {
   if (is_smem_load(d.kind)) {
     if (operand.kind != OperandKind::literal) return "a scalar memory offset is a literal or a register";
     const std::int32_t limit = 1 << 20;
-    return number >= -limit && number < limit ? "" : fmt::format("offset {} is outside 21 bits with sign", number);
+    const std::int32_t low = d.kind == Kind::SMEM_BUFFER_LOAD ? 0 : -limit;
+    return number >= low && number < limit ? "" : fmt::format("offset {} is outside {}..{}", number, low, limit - 1);
   }
   if (d.kind == Kind::SOPK && index == 1) {
     if (operand.kind != OperandKind::literal) return "the immediate is a literal of 16 bits";
@@ -271,12 +273,12 @@ std::string check_offset(const Inst& inst, const Desc& d) {
     std::int64_t low, high;
   };
   const bool scalar_register_offset = is_smem_load(d.kind) && inst.args[2].kind == OperandKind::sgpr;
-  const Range range = d.pair_stride != 0       ? Range{0, 255}
-                      : is_lds_kind(d.kind)    ? Range{0, 65535}
-                      : is_flat_kind(d.kind)   ? Range{0, 4095}
-                      : is_buffer_kind(d.kind) ? Range{0, 4095}
+  const Range range = d.pair_stride != 0                                  ? Range{0, 255}
+                      : is_lds_kind(d.kind)                               ? Range{0, 65535}
+                      : is_flat_kind(d.kind)                              ? Range{0, 4095}
+                      : is_buffer_kind(d.kind)                            ? Range{0, 4095}
                       : is_global_kind(d.kind) || is_scratch_kind(d.kind) ? Range{-4096, 4095}
-                      : scalar_register_offset ? Range{-(1 << 20), (1 << 20) - 1}
+                      : scalar_register_offset ? Range{d.kind == Kind::SMEM_LOAD ? -(1 << 20) : 0, (1 << 20) - 1}
                                                : Range{0, 0};
   // Fast Fourier and rotation patterns of ds_swizzle_b32, and bits that mean nothing.
   if (d.kind == Kind::DS_SWIZZLE && inst.mods.offset >= 0x8000 && (inst.mods.offset & 0xff00) != 0x8000)
@@ -333,6 +335,12 @@ std::string check_data_files(const Inst& inst, const Desc& d) {
     if (data && data->kind != operand.kind) return "its data are in different register files";
     data = &operand;
   }
+  // LLVM's assembler lacks some of these and its disassembler drops sc1 in others.
+  const bool is_global = d.kind == Kind::GLOBAL_ATOMIC || d.kind == Kind::FLAT_ATOMIC;
+  const bool is_float =
+      d.args[0].type == Type::f32 || d.args[0].type == Type::f64 || d.name.find("pk_add") != std::string_view::npos;
+  if (is_global && is_float && inst.args[0].kind == OperandKind::agpr)
+    return "floating-point atomics return into architected vector registers only";
   return {};
 }
 

@@ -73,8 +73,7 @@ std::string argument_text(const Inst& inst, const Desc& d, int index, const Prog
     const auto named = program->labels.find(operand.value);
     if (named != program->labels.end()) return named->second;
   }
-  if (is_smem(d) && operand.kind == OperandKind::literal)
-    return signed_hex(static_cast<std::int32_t>(operand.value));
+  if (is_smem(d) && operand.kind == OperandKind::literal) return signed_hex(static_cast<std::int32_t>(operand.value));
   // LLVM writes the numbers of SOPP as it writes constants: decimal as far as an inline constant goes.
   if (d.kind == Kind::SOPP_COUNT && operand.kind == OperandKind::integer && operand.value > 64)
     return fmt::format("{:#x}", operand.value);

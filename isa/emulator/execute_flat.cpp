@@ -27,7 +27,9 @@ struct Walk {
   Surroundings around;
   bool writes;
 
-  std::uint32_t alignment() const { return isa::is_atomic(d.kind) ? d.memory_bytes : std::min<std::uint32_t>(d.memory_bytes, 4); }
+  std::uint32_t alignment() const {
+    return isa::is_atomic(d.kind) ? d.memory_bytes : std::min<std::uint32_t>(d.memory_bytes, 4);
+  }
   bool may_be_misaligned() const {
     return !isa::is_atomic(d.kind) && (around.lds.follows_hardware() || around.lds.takes_unaligned());
   }
@@ -35,8 +37,9 @@ struct Walk {
   Place in_private(std::uint64_t address, std::size_t lane) const {
     const std::size_t size = wave.scratch.size() / lanes;
     if (address + d.memory_bytes > size)
-      return faulty(TrapKind::memory_out_of_bounds, lane,
-                    fmt::format("{} bytes at private address {:#x}, a lane has {} bytes", d.memory_bytes, address, size));
+      return faulty(
+          TrapKind::memory_out_of_bounds, lane,
+          fmt::format("{} bytes at private address {:#x}, a lane has {} bytes", d.memory_bytes, address, size));
     return {wave.scratch.data() + lane * size + address, {}};
   }
 
@@ -58,9 +61,10 @@ struct Walk {
 
   Place at(std::uint64_t address, std::size_t lane) const {
     if (address % alignment() != 0 && !may_be_misaligned())
-      return faulty(TrapKind::misaligned, lane, fmt::format("address {:#x} is not a multiple of {}", address, alignment()));
+      return faulty(TrapKind::misaligned, lane,
+                    fmt::format("address {:#x} is not a multiple of {}", address, alignment()));
     const bool is_private = d.kind == Kind::SCRATCH_LOAD || d.kind == Kind::SCRATCH_STORE;
-    Place place = is_private                       ? in_private(address, lane)
+    Place place = is_private                        ? in_private(address, lane)
                   : is_in_private_aperture(address) ? in_private(address & 0xffffffff, lane)
                   : is_in_shared_aperture(address)  ? in_lds(static_cast<std::uint32_t>(address), lane)
                                                     : in_global(address, lane);
@@ -107,8 +111,8 @@ std::optional<Fault> execute_flat(const Inst& inst, Wave& wave, Surroundings aro
   const isa::Desc& d = isa::desc(inst.op);
   const bool is_flat = d.kind <= Kind::FLAT_ATOMIC, updates = d.kind == Kind::FLAT_ATOMIC;
   const bool writes = updates || d.kind == Kind::FLAT_STORE || d.kind == Kind::SCRATCH_STORE;
-  Arrival& arrival = is_flat ? around.arrivals.issue_flat(wave, around.lds)
-                             : around.arrivals.issue_vector_memory(wave, around.lds);
+  Arrival& arrival =
+      is_flat ? around.arrivals.issue_flat(wave, around.lds) : around.arrivals.issue_vector_memory(wave, around.lds);
   arrival.to = Arrives::nothing;
   if (!writes || (updates && inst.mods.sc0)) registers_arrive(arrival, inst.args[0], d.args[0].dwords, wave.exec());
   const Walk walk{d, wave, around, writes};
@@ -119,8 +123,8 @@ std::optional<Fault> execute_flat(const Inst& inst, Wave& wave, Surroundings aro
     const Place place = walk.at(is_flat ? flat_address(inst, wave, lane) : private_address(inst, d, wave, lane), lane);
     if (place.fault) return place.fault;
     if (updates) {
-      const std::uint64_t old = update(place.host, d.memory_bytes, atomic, lane_word(wave, data, 0, lane, d.memory_bytes),
-                                       second_word(inst, wave, lane));
+      const std::uint64_t old = update(place.host, d.memory_bytes, atomic,
+                                       lane_word(wave, data, 0, lane, d.memory_bytes), second_word(inst, wave, lane));
       arrival.data[lane] = static_cast<std::uint32_t>(old);
       arrival.data[lanes + lane] = static_cast<std::uint32_t>(old >> 32);
     } else if (writes) {

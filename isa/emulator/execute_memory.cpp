@@ -192,9 +192,8 @@ std::optional<Fault> load_to_lds(const Inst& inst, std::uint32_t index, Addressi
 
 std::optional<Fault> load_vector(const Inst& inst, Addressing addressing, std::uint32_t bytes, Wave& wave,
                                  Surroundings around) {
-  Arrival& arrival =
-      registers_arrive(around.arrivals.issue_vector_memory(wave, around.lds), inst.args[0],
-                       isa::desc(inst.op).args[0].dwords, wave.exec());
+  Arrival& arrival = registers_arrive(around.arrivals.issue_vector_memory(wave, around.lds), inst.args[0],
+                                      isa::desc(inst.op).args[0].dwords, wave.exec());
   if (arrival.exec == 0) return std::nullopt;
   Request request;
   if (auto fault = address(inst, addressing, bytes, wave, around.lds, request)) return fault;
@@ -239,14 +238,15 @@ std::optional<Fault> update_memory(const Inst& inst, Addressing addressing, Wave
   return std::nullopt;
 }
 
-// CDNA4 ISA 8: a 64-bit base plus a signed immediate or an unsigned scalar register. Hardware ignores the low
+// CDNA4 ISA 8: a 64-bit base plus a signed immediate, an unsigned scalar register, or both. Hardware ignores the low
 // two address bits; we ask for them to be zero.
 std::optional<Fault> load_scalar(const Inst& inst, std::uint32_t bytes, Wave& wave, Surroundings around) {
   const std::uint32_t offset = scalar_source(wave, inst.args[2]);
   const std::uint64_t address = wave.scalar64(static_cast<int>(inst.args[1].value)) +
                                 (inst.args[2].kind == isa::OperandKind::sgpr
                                      ? std::uint64_t{offset}
-                                     : static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)}));
+                                     : static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)})) +
+                                static_cast<std::uint64_t>(std::int64_t{inst.mods.offset});
   if (address % 4 != 0)
     return Fault{TrapKind::misaligned, -1, fmt::format("address {:#x} is not a multiple of 4", address)};
   ScalarArrival& arrival = around.arrivals.issue_scalar(wave);
@@ -265,7 +265,8 @@ std::optional<Fault> load_scalar_buffer(const Inst& inst, std::uint32_t bytes, W
   const std::uint32_t* words = &wave.scalar[inst.args[1].value];
   const std::uint64_t base = words[0] | std::uint64_t{words[1] & 0xffff} << 32;
   const std::uint64_t size = std::uint64_t{words[2]} * std::max(1u, words[1] >> 16 & 0x3fff);
-  const std::uint64_t offset = scalar_source(wave, inst.args[2]) + static_cast<std::uint64_t>(std::int64_t{inst.mods.offset});
+  const std::uint64_t offset =
+      scalar_source(wave, inst.args[2]) + static_cast<std::uint64_t>(std::int64_t{inst.mods.offset});
   if ((base + offset) % 4 != 0)
     return Fault{TrapKind::misaligned, -1, fmt::format("address {:#x} is not a multiple of 4", base + offset)};
   ScalarArrival& arrival = around.arrivals.issue_scalar(wave);

@@ -53,8 +53,7 @@ std::optional<Fault> Lds::check(const Lanes& address, std::uint32_t bytes, std::
     if (!(exec >> lane & 1)) continue;
     const std::uint32_t a = address[static_cast<std::size_t>(lane)];
     if (a % multiple != 0)
-      return Fault{TrapKind::misaligned, lane,
-                   fmt::format("LDS address {:#x} is not a multiple of {}", a, multiple)};
+      return Fault{TrapKind::misaligned, lane, fmt::format("LDS address {:#x} is not a multiple of {}", a, multiple)};
     // Hardware returns 0 and drops writes; a kernel that gets here has a wrong address all the same.
     if (std::uint64_t{a} + bytes > size())
       return Fault{TrapKind::lds_out_of_bounds, lane,

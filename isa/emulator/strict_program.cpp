@@ -29,6 +29,13 @@ UsedLanes lanes_of(const Inst& inst) {
   }
 }
 
+// Compilers build lane masks in loops from registers that they leave undefined: x | exec and x & ~exec settle the lanes
+// that run, and nobody looks at the others.
+bool settles_mask(const Inst& inst, const Access& a) {
+  return (inst.op == Op::s_or_b64 || inst.op == Op::s_andn2_b64) && a.arg == 1 &&
+         inst.args[2] == isa::Operand(isa::exec);
+}
+
 Use use_of(const Inst& inst, const Access& a) {
   const Kind kind = isa::desc(inst.op).kind;
   Use use{.first = a.first, .count = static_cast<std::uint8_t>(a.count), .is_vector = a.file != OperandKind::sgpr};
@@ -40,6 +47,7 @@ Use use_of(const Inst& inst, const Access& a) {
     const bool accumulates = kind == Kind::VOP2_ACC;
     if (a.arg == 0 && use.halves != 3 && !accumulates) use.may_be_undefined = !a.write;
   }
+  if (settles_mask(inst, a)) use.may_be_undefined = true;
   if (a.arg == 0 && kind == Kind::WRITE_LANE) use.may_be_undefined = !a.write;
   return use;
 }

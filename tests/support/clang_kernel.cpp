@@ -102,6 +102,7 @@ std::string ClangKernels::launch(const std::string& symbol, Grid grid, KernelArg
   emulator::Launch launch = runtime::initial_state(image.descriptor);
   launch.grid = {grid.workgroups, 1, 1};
   launch.workgroup_size = {grid.workgroup_size, 1, 1};
+  launch.unaligned_access = true;  // the HSA's mode, which clang counts on for packed data
   launch.kernarg_address = memory.place_read_only("kernel arguments", segment);
   emulator::Options options;
   options.strict = true;

@@ -48,13 +48,32 @@ struct Size {
   bool is_signed = false, high = false;
 };
 Size size_of(const std::string& word) {
-  static const std::map<std::string, Size> sizes = {
-      {"ubyte", {1}},   {"sbyte", {1, true}}, {"ushort", {2}},  {"sshort", {2, true}}, {"byte", {1}},
-      {"short", {2}},   {"dword", {4}},       {"dwordx2", {8}}, {"dwordx3", {12}},     {"dwordx4", {16}},
-      {"dwordx8", {32}}, {"dwordx16", {64}},  {"u8", {1}},      {"i8", {1, true}},     {"u16", {2}},
-      {"i16", {2, true}}, {"b8", {1}},        {"b16", {2}},     {"b32", {4}},          {"b64", {8}},
-      {"b96", {12}},    {"b128", {16}},       {"byte_d16_hi", {1, false, true}},
-      {"short_d16_hi", {2, false, true}},     {"b8_d16_hi", {1, false, true}}, {"b16_d16_hi", {2, false, true}}};
+  static const std::map<std::string, Size> sizes = {{"ubyte", {1}},
+                                                    {"sbyte", {1, true}},
+                                                    {"ushort", {2}},
+                                                    {"sshort", {2, true}},
+                                                    {"byte", {1}},
+                                                    {"short", {2}},
+                                                    {"dword", {4}},
+                                                    {"dwordx2", {8}},
+                                                    {"dwordx3", {12}},
+                                                    {"dwordx4", {16}},
+                                                    {"dwordx8", {32}},
+                                                    {"dwordx16", {64}},
+                                                    {"u8", {1}},
+                                                    {"i8", {1, true}},
+                                                    {"u16", {2}},
+                                                    {"i16", {2, true}},
+                                                    {"b8", {1}},
+                                                    {"b16", {2}},
+                                                    {"b32", {4}},
+                                                    {"b64", {8}},
+                                                    {"b96", {12}},
+                                                    {"b128", {16}},
+                                                    {"byte_d16_hi", {1, false, true}},
+                                                    {"short_d16_hi", {2, false, true}},
+                                                    {"b8_d16_hi", {1, false, true}},
+                                                    {"b16_d16_hi", {2, false, true}}};
   const auto found = sizes.find(word);
   return found == sizes.end() ? Size{} : found->second;
 }
@@ -197,7 +216,8 @@ u64 changed(const std::string& what, u64 memory, u64 data, u64 compare, u32 byte
   const double m = to_double(memory, bytes), x = to_double(data, bytes);
   if (what == "fmin") return x < m ? data : memory;
   if (what == "fmax") return x > m ? data : memory;
-  if (bytes == 4) return std::bit_cast<u32>(static_cast<float>(m + x));  // fadd: double holds enough bits to round twice
+  if (bytes == 4)
+    return std::bit_cast<u32>(static_cast<float>(m + x));  // fadd: double holds enough bits to round twice
   return std::bit_cast<u64>(m + x);
 }
 
@@ -219,9 +239,12 @@ Operation ds_operation(std::string text) {
   op.bytes = type.ends_with("64") ? 8 : 4;
   static const std::map<std::string, std::string> renamed = {{"wrxchg", "swap"}, {"cmpst", "cmpswap"}};
   op.what = renamed.contains(verb) ? renamed.at(verb) : verb;
-  if (verb == "pk_add") op.what += "_" + type;
-  else if (type[0] == 'f') op.what = "f" + verb;
-  else if (verb == "min" || verb == "max") op.what = (type[0] == 'i' ? "s" : "u") + verb;
+  if (verb == "pk_add")
+    op.what += "_" + type;
+  else if (type[0] == 'f')
+    op.what = "f" + verb;
+  else if (verb == "min" || verb == "max")
+    op.what = (type[0] == 'i' ? "s" : "u") + verb;
   return op;
 }
 
@@ -315,7 +338,8 @@ void exchange(Wave& wave, const Inst& inst, const std::string& verb) {
   const auto offset = static_cast<u32>(inst.mods.offset);
   for (u32 i = 0; i < 64; ++i) {
     if (verb == "permute") {
-      if (active(wave, i)) results[0][(reg(wave, inst.args[1], 0, i) + offset) / 4 % 64] = reg(wave, inst.args[2], 0, i);
+      if (active(wave, i))
+        results[0][(reg(wave, inst.args[1], 0, i) + offset) / 4 % 64] = reg(wave, inst.args[2], 0, i);
     } else if (verb == "bpermute") {
       const u32 from = (reg(wave, inst.args[1], 0, i) + offset) / 4 % 64;
       results[0][i] = active(wave, from) ? reg(wave, inst.args[2], 0, from) : 0;

@@ -1,5 +1,5 @@
-// Memory instructions as AMD's CDNA4 ISA pseudo code has them, one lane at a time, keyed by mnemonic: a second opinion on
-// the emulator's memory rows that shares nothing with them but the wave's registers.
+// Memory instructions as AMD's CDNA4 ISA pseudo code has them, one lane at a time, keyed by mnemonic: a second opinion
+// on the emulator's memory rows that shares nothing with them but the wave's registers.
 #pragma once
 
 #include "isa/emulator/wave.h"

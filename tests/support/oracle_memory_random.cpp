@@ -53,8 +53,7 @@ void Setup::lds() {
   const bool exchanges = d.kind == Kind::DS_PERMUTE || d.kind == Kind::DS_SWIZZLE;
   if (exchanges) return;
   const u32 offset = d.pair_stride ? 0 : static_cast<u32>(inst.mods.offset);
-  for (u32 lane = 0; lane < 64; ++lane)
-    vector(d.address, 0, lane) = place(span(memory.lds.size() - reach)) - offset;
+  for (u32 lane = 0; lane < 64; ++lane) vector(d.address, 0, lane) = place(span(memory.lds.size() - reach)) - offset;
 }
 
 void Setup::global() {
@@ -106,6 +105,7 @@ bool Setup::buffer() {
   if (is_register) set_scalar(soffset, 0, place(0x400));
   const u32 shift = is_register ? wave.scalar[soffset.value] : soffset.value;
   const u32 stride = inst.mods.idxen && one_in(2, rng) ? 4 * below(16, rng) : 0;
+  if (stride != 0 && shift > 0x4000) return false;  // no range check would hold it back
   const u32 records = stride ? below(600, rng) : 0x2000 + below(0x2000, rng);
   const u64 base = OracleMemory::global_address;
   set_scalar(resource, 0, static_cast<u32>(base));
@@ -114,10 +114,11 @@ bool Setup::buffer() {
   set_scalar(resource, 3, 0x27000);
   for (u32 lane = 0; lane < 64; ++lane) {
     if (inst.mods.idxen) vector(1, 0, lane) = below(700, rng);
-    if (inst.mods.offen)
-      vector(1, inst.mods.idxen ? 1 : 0, lane) = place(span(stride ? 64 + largest_access : 0x4000));
+    if (inst.mods.offen) vector(1, inst.mods.idxen ? 1 : 0, lane) = place(span(stride ? 64 + largest_access : 0x4000));
   }
-  const bool aligned = alignment == 1 || (shift % alignment == 0 && static_cast<u32>(inst.mods.offset) % alignment == 0 && stride % alignment == 0);
+  const bool aligned =
+      alignment == 1 ||
+      (shift % alignment == 0 && static_cast<u32>(inst.mods.offset) % alignment == 0 && stride % alignment == 0);
   return aligned;
 }
 
@@ -142,6 +143,18 @@ bool Setup::scalar() {
   return true;
 }
 
+// Comparisons are of interest where they succeed too: two numbers only, in memory and in registers.
+void make_alike(Wave& wave, OracleMemory& memory, Rng& rng) {
+  const auto number = [&rng] { return one_in(2, rng) ? 0x01010101u : 0x02020202u; };
+  for (auto& lanes : wave.vector) {
+    const u32 word = number();
+    for (u32& w : lanes) w = word;
+  }
+  for (auto* bytes : {&memory.global, &memory.lds})
+    for (std::size_t i = 0; i + 8 <= bytes->size(); i += 8)
+      std::fill_n(bytes->begin() + static_cast<std::ptrdiff_t>(i), 8, static_cast<std::uint8_t>(number()));
+}
+
 bool names_special_register(const Inst& inst) {
   return std::any_of(inst.args.begin(), inst.args.end(), [](const Operand& operand) {
     return operand.kind == OperandKind::sgpr && operand.value + operand.count > 102u;
@@ -155,10 +168,12 @@ Inst random_access(isa::Op op, Wave& wave, OracleMemory& memory, bool aligned, R
   for (auto& lanes : wave.vector)
     for (u32& word : lanes) word = tame(static_cast<u32>(rng()));
   for (std::size_t i = 0; i < 102; ++i) wave.scalar[i] = static_cast<u32>(rng());
+  if (d.name.find("cmp") != std::string_view::npos) make_alike(wave, memory, rng);
   const bool is_atomic = isa::is_atomic(d.kind), is_scalar = d.cls == isa::Class::Smem;
   const u32 whole = d.memory_bytes ? d.memory_bytes : 4;
   const bool is_lds = d.kind >= Kind::DS_READ && d.kind <= Kind::DS_SWIZZLE;
-  const u32 element = is_lds ? (whole > 8 ? 16 : whole) : std::min(whole, 4u);
+  const bool may_be_lds = is_lds || (d.kind >= Kind::FLAT_LOAD && d.kind <= Kind::FLAT_ATOMIC);
+  const u32 element = may_be_lds ? (whole > 8 ? 16 : whole) : std::min(whole, 4u);
   const u32 alignment = is_atomic ? whole : is_scalar ? 4 : aligned ? element : 1;
   constexpr u64 masks[] = {~u64{0}, 1, u64{1} << 63, 0};
   const u32 choice = below(8, rng);

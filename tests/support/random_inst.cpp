@@ -160,7 +160,7 @@ void choose_memory(Modifiers& mods, const Desc& d, Rng& rng) {
   if (lds) return;
   mods.sc0 = one_in(3, rng);
   mods.sc1 = one_in(3, rng);
-  mods.nt = one_in(3, rng);
+  mods.nt = kind < Kind::CACHE_WRITE_BACK && one_in(3, rng);
   if (!is_buffer(kind)) return;
   mods.offen = one_in(2, rng);
   mods.idxen = one_in(2, rng);
