@@ -1,5 +1,6 @@
 // Inputs that once crashed a reader, exhausted memory or time, or got past a check; each by itself.
 
+#include "generator/assemble.h"
 #include "generator/config.h"
 #include "generator/debug_lines.h"
 #include "generator/json_file.h"
@@ -7,6 +8,7 @@
 #include "isa/text.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/catch.h"
+#include "tests/support/machine_code.h"
 
 #include <cstring>
 
@@ -45,6 +47,28 @@ std::string message_of(Step step) {
 TEST_CASE("a bit list of any length is refused", "[quick]") {
   const std::string list = "v_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[6:7] op_sel_hi:[" + repeated("1,", 70) + "1]";
   CHECK(message_of([&] { isa::parse(list); }).find("modifier op_sel_hi") == 0);
+}
+
+// LLVM's disassembler reads through a null pointer: A or B that are no vector registers, a literal for C or a scale.
+TEST_CASE("matrix instructions that LLVM cannot decode are data", "[quick]") {
+  using Dwords = std::vector<std::uint32_t>;
+  const auto first_line = [](Dwords dwords) {
+    return generator::disassemble(std::as_bytes(std::span(dwords))).at(0).text;
+  };
+  for (const Dwords& dwords : {Dwords{0xd3ad84fc, 0x21764473}, Dwords{0xd3ad041e, 0x28fdf095},
+                               Dwords{0xd3ad0338, 0x57a4c0f1}, Dwords{0xd3ac3fa8, 0xa4cf5bb6, 0xd3ad8ed8, 0x8bfecbc7},
+                               Dwords{0xd3ac02f9, 0x1f39feaa, 0xd3ae88e1, 0x74e7c9c9}}) {
+    CAPTURE(dwords);
+    CHECK(first_line(dwords) == fmt::format(".long 0x{:08x}", dwords[0]));
+  }
+  for (const char* text :
+       {"v_mfma_f32_16x16x128_f8f6f4 a[0:3], v[0:7], a[8:15], 1.0",
+        "v_mfma_f32_32x32x64_f8f6f4 v[0:15], v[16:21], v[24:27], v[0:15] cbsz:2 blgp:4",
+        "v_mfma_scale_f32_16x16x128_f8f6f4 a[0:3], v[0:7], v[8:15], a[0:3], v20, s101 op_sel_hi:[0,0,0]",
+        "v_mfma_scale_f32_32x32x64_f8f6f4 a[0:15], v[0:7], v[8:15], 0, vcc_lo, -16 op_sel_hi:[0,0,0]"}) {
+    const auto code = tests::machine_code(std::string(text) + "\n");
+    CHECK(generator::disassemble(code).at(0).text == text);
+  }
 }
 
 // Copies of the parsed value took a stack frame for each level.
