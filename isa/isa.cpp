@@ -18,9 +18,7 @@ constexpr Arg wide(Role role, Type t, int dwords) { return {role, t, static_cast
 constexpr Arg number{read, Type::bits, 0};
 
 constexpr int bits_of(Type t) {
-  return t == Type::e4m3 || t == Type::i8                      ? 8
-         : t == Type::bf16 || t == Type::f16 || t == Type::u16 ? 16
-                                                               : 32 * dwords_of(t);
+  return t == Type::e4m3 || t == Type::i8 ? 8 : t == Type::bf16 || is_16_bits(t) ? 16 : 32 * dwords_of(t);
 }
 // Registers of a matrix operand of rows x columns elements over 64 lanes.
 constexpr Arg matrix(Role role, Type t, int rows, int columns) {
@@ -30,6 +28,8 @@ constexpr Arg matrix(Role role, Type t, int rows, int columns) {
 constexpr Class class_of(Effect e) {
   return e == Effect::barrier ? Class::Barrier : e == Effect::end ? Class::Branch : Class::Internal;
 }
+
+constexpr Class class_of(Type t) { return dwords_of(t) == 2 ? Class::Valu64 : Class::Valu; }
 
 // A dword count becomes bytes per lane.
 constexpr std::uint8_t bytes(int dwords) { return static_cast<std::uint8_t>(dwords * 4); }
@@ -42,9 +42,11 @@ using C = Class;
 constexpr Desc descs[] = {
 #define HEAD(mnemonic, kind_, class_) .name = #mnemonic, .kind = Kind::kind_, .cls = C::class_
 #define SOP1(op_, D, A, use, ...)         Desc{HEAD(op_, SOP1, Salu), .args = {out(T::D), in(T::A)}, .scc = SccUse::use},
+#define SOP1_ACC(op_, D, A, use, ...)     Desc{HEAD(op_, SOP1_ACC, Salu), .args = {both(T::D), in(T::A)}, .scc = SccUse::use},
 #define SOP2(op_, D, A, B, use, ...)      Desc{HEAD(op_, SOP2, Salu), .args = {out(T::D), in(T::A), in(T::B)}, .scc = SccUse::use},
 #define SOPC(op_, A, B, ...)              Desc{HEAD(op_, SOPC, Salu), .args = {in(T::A), in(T::B)}, .scc = SccUse::writes},
 #define SOPK(op_, D, role, use, ...)      Desc{HEAD(op_, SOPK, Salu), .args = {wide(role, T::D, 1), number}, .scc = SccUse::use},
+#define SOPK_COMPARE(op_, A, ...)         Desc{HEAD(op_, SOPK_COMPARE, Salu), .args = {in(T::A), number}, .scc = SccUse::writes},
 #define SAVEEXEC(op_, ...)                Desc{HEAD(op_, SAVEEXEC, Salu), .args = {out(T::u64), in(T::u64)}, .scc = SccUse::writes},
 #define BRANCH(op_, ...)                  Desc{HEAD(op_, BRANCH, Branch), .args = {number}},
 #define SOPP(op_, e)                      Desc{.name = #op_, .kind = Kind::SOPP, .cls = class_of(Effect::e), .effect = Effect::e},
@@ -56,9 +58,18 @@ constexpr Desc descs[] = {
 #define VOP2_ACC(op_, D, A, B, c, ...)    Desc{HEAD(op_, VOP2_ACC, c), .args = {both(T::D), in(T::A), in(T::B)}},
 #define VOP3_2(op_, D, A, B, c, ...)      Desc{HEAD(op_, VOP3_2, c), .args = {out(T::D), in(T::A), in(T::B)}},
 #define VOP3_3(op_, D, A, B, C_, c, ...)  Desc{HEAD(op_, VOP3_3, c), .args = {out(T::D), in(T::A), in(T::B), in(T::C_)}},
+#define VOP2_MK(op_, ...)                 Desc{HEAD(op_, VOP2_MK, Valu), .args = {out(T::f32), in(T::f32), in(T::f32), in(T::f32)}},
+#define VOP2_AK(op_, ...)                 Desc{HEAD(op_, VOP2_AK, Valu), .args = {out(T::f32), in(T::f32), in(T::f32), in(T::f32)}},
+#define BITOP3(op_, D)                    Desc{HEAD(op_, BITOP3, Valu), .args = {wide(is_16_bits(T::D) ? update : write, T::D, 1), in(T::D), in(T::D), in(T::D)}},
+#define DIV_SCALE(op_, D, ...)            Desc{.name = #op_, .kind = Kind::DIV_SCALE, .cls = class_of(T::D), .args = {out(T::D), out(T::mask), in(T::D), in(T::D), in(T::D)}},
+#define DIV_FMAS(op_, D, ...)             Desc{.name = #op_, .kind = Kind::DIV_FMAS, .cls = class_of(T::D), .args = {out(T::D), in(T::D), in(T::D), in(T::D)}},
+#define MAD_WIDE(op_, D, A, ...)          Desc{HEAD(op_, MAD_WIDE, ValuQuarter), .args = {out(T::D), out(T::mask), in(T::A), in(T::A), in(T::D)}},
 #define HALF2(op_, A, B, c, ...)          Desc{HEAD(op_, HALF2, c), .args = {both(T::u32), in(T::A), in(T::B)}},
 #define HALF3(op_, A, B, C_, c, ...)      Desc{HEAD(op_, HALF3, c), .args = {both(T::u32), in(T::A), in(T::B), in(T::C_)}},
 #define VOPC(op_, A, ...)                 Desc{HEAD(op_, VOPC, Valu), .args = {out(T::mask), in(T::A), in(T::A)}},
+#define VOPC_CLASS(op_, A, ...)           Desc{HEAD(op_, VOPC, Valu), .args = {out(T::mask), in(T::A), in(T::u32)}},
+#define CMPX(op_, A, ...)                 Desc{HEAD(op_, CMPX, Valu), .args = {out(T::mask), in(T::A), in(T::A)}},
+#define CMPX_CLASS(op_, A, ...)           Desc{HEAD(op_, CMPX, Valu), .args = {out(T::mask), in(T::A), in(T::u32)}},
 #define CARRY_OUT(op_, ...)               Desc{HEAD(op_, CARRY_OUT, Valu), .args = {out(T::u32), out(T::mask), in(T::u32), in(T::u32)}},
 #define CARRY_IN(op_, ...)                Desc{HEAD(op_, CARRY_IN, Valu), .args = {out(T::u32), out(T::mask), in(T::u32), in(T::u32), in(T::mask)}},
 #define SELECT(op_, ...)                  Desc{HEAD(op_, SELECT, Valu), .args = {out(T::u32), in(T::u32), in(T::u32), in(T::mask)}},
@@ -153,6 +164,28 @@ std::uint8_t op_sel_hi(const Inst& inst) {
       return 7;
     default:
       return 0;
+  }
+}
+
+std::uint8_t half_selects(const Desc& d) {
+  const bool is_half = d.kind == Kind::HALF2 || d.kind == Kind::HALF3 || d.kind == Kind::BITOP3;
+  const bool widens = d.kind == Kind::VOP3_3 && !is_16_bits(d.args[0].type);
+  std::uint8_t bits = d.kind == Kind::HALF2 || d.kind == Kind::HALF3 || (is_half && is_16_bits(d.args[0].type)) ? 8 : 0;
+  if (is_half || widens)
+    for (int i = 0; i < 3; ++i)
+      if (is_16_bits(d.args[static_cast<std::size_t>(i + 1)].type)) bits |= static_cast<std::uint8_t>(1 << i);
+  return bits;
+}
+
+int first_source(Kind kind) {
+  switch (kind) {
+    case Kind::CARRY_OUT:
+    case Kind::CARRY_IN:
+    case Kind::DIV_SCALE:
+    case Kind::MAD_WIDE:
+      return 2;
+    default:
+      return 1;
   }
 }
 

@@ -12,8 +12,9 @@ namespace zyfa::isa {
 // The row kinds of gfx950.def.
 enum class Kind : std::uint8_t {
   // clang-format off
-  SOP1, SOP2, SOPC, SOPK, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT, SMEM_LOAD,
-  VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, HALF2, HALF3, VOPC, CARRY_OUT, CARRY_IN, SELECT,
+  SOP1, SOP1_ACC, SOP2, SOPC, SOPK, SOPK_COMPARE, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT, SMEM_LOAD,
+  VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, DIV_FMAS, DIV_SCALE, MAD_WIDE, HALF2, HALF3, VOPC, CMPX, VOP2_MK, VOP2_AK, BITOP3,
+  CARRY_OUT, CARRY_IN, SELECT,
   READ_FIRST_LANE, READ_LANE, WRITE_LANE, SWAP_LANES, VNOP, PK_F32_2, PK_F32_3, PK_MOVE,
   ACC_READ, ACC_WRITE, MFMA, SMFMAC, F8F6F4, F8F6F4_SCALED,
   DS_READ, DS_READ_TR, DS_WRITE, BUFFER_LOAD, BUFFER_STORE, GLOBAL_LOAD, GLOBAL_LOAD_LDS, GLOBAL_STORE,
@@ -30,7 +31,7 @@ enum class Class : std::uint8_t {
   Barrier,      // s_barrier
   Valu,         // vector ALU, full rate
   ValuQuarter,  // 32-bit integer multiplication
-  Valu64,       // 64-bit shifts and adds
+  Valu64,       // 64-bit shifts, adds and floating point
   ValuPacked,   // v_pk_*_f32: never overlaps a matrix instruction (gfx950.md 2.2)
   Trans,        // transcendentals
   Mfma,         // matrix; passes(inst) says how long
@@ -40,7 +41,24 @@ enum class Class : std::uint8_t {
   VmemStore,
 };
 
-enum class Type : std::uint8_t { none, u16, u32, i32, u64, i64, f16, bf16, f32, f64, i8, e4m3, f8f6f4, mask, bits };
+enum class Type : std::uint8_t {
+  none,
+  u16,
+  i16,
+  u32,
+  i32,
+  u64,
+  i64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  i8,
+  e4m3,
+  f8f6f4,
+  mask,
+  bits
+};
 
 enum class Role : std::uint8_t { none, write, read, update };
 
@@ -87,8 +105,19 @@ int passes(const Inst& inst);
 // Packed and scaled instructions: the op_sel_hi bits meant, with the row's default resolved.
 std::uint8_t op_sel_hi(const Inst& inst);
 
+// Sources and results of 16 bits: integers, or fp16.
+constexpr bool is_16_bits(Type type) { return type == Type::u16 || type == Type::i16 || type == Type::f16; }
+
+// Which bits of op_sel the row takes: bit i for a source of 16 bits that may be a high half, bit 3 for a result that
+// may be one. Packed and scaled instructions have rules of their own.
+std::uint8_t half_selects(const Desc& d);
+
+// The argument that is source 0 to modifiers, DPP and SDWA: results come before it.
+int first_source(Kind kind);
+
 // Rows whose mnemonic needs a suffix (_e32, _e64, ...): form is never `natural`. All others are always `natural`.
 bool has_short_form(Kind kind);
+bool has_sdwa(const Desc& d);
 
 bool is_valu(
     const Inst& inst);  // anything on the vector ALU port but MFMA: Valu, ValuQuarter, Valu64, ValuPacked, Trans

@@ -10,7 +10,8 @@ namespace {
 bool is_packed(Kind k) { return k >= Kind::PK_F32_2 && k <= Kind::PK_MOVE; }
 
 bool computes_floats(const Desc& d) {
-  return std::any_of(d.args.begin(), d.args.end(), [](const Arg& a) { return a.type == Type::f32; });
+  return std::any_of(d.args.begin(), d.args.end(),
+                     [](const Arg& a) { return a.type == Type::f32 || a.type == Type::f64; });
 }
 
 // LLVM also takes clamp where the result can't leave the range or is no number (v_alignbit_b32, comparisons);
@@ -22,6 +23,7 @@ bool takes_clamp(const Inst& inst, const Desc& d) {
     case Kind::VOP2_ACC:
     case Kind::VOP3_2:
     case Kind::VOP3_3:
+    case Kind::DIV_FMAS:
       if (computes_floats(d)) return true;
       break;
     case Kind::PK_F32_2:
@@ -29,18 +31,22 @@ bool takes_clamp(const Inst& inst, const Desc& d) {
     case Kind::CARRY_OUT:
     case Kind::CARRY_IN:
       return true;
+    case Kind::HALF2:
+    case Kind::HALF3:
+      break;
     default:
       return false;
   }
-  constexpr Op saturating[] = {Op::v_add_u32,     Op::v_sub_u32,     Op::v_subrev_u32,  Op::v_add_i32,    Op::v_sub_i32,
-                               Op::v_mul_i32_i24, Op::v_mul_u32_u24, Op::v_mad_u32_u24, Op::v_mad_i32_i24};
-  return std::find(std::begin(saturating), std::end(saturating), inst.op) != std::end(saturating);
+  return inst.op == Op::v_mul_i32_i24 || inst.op == Op::v_mul_u32_u24 || saturates(inst.op);
 }
 
 bool takes_output_modifier(const Inst& inst, const Desc& d) {
   const bool kind = d.kind == Kind::VOP1 || d.kind == Kind::VOP2 || d.kind == Kind::VOP2_ACC ||
-                    d.kind == Kind::VOP3_2 || d.kind == Kind::VOP3_3;
-  return kind && computes_floats(d) && inst.op != Op::v_cvt_pk_u8_f32;
+                    d.kind == Kind::VOP3_2 || d.kind == Kind::VOP3_3 || d.kind == Kind::DIV_FMAS;
+  if (inst.form == Form::sdwa && d.args[0].type != Type::f32) return false;
+  const bool refuses = inst.op == Op::v_cvt_pk_u8_f32 || inst.op == Op::v_cvt_rpi_i32_f32 ||
+                       inst.op == Op::v_cvt_flr_i32_f32 || inst.op == Op::v_frexp_exp_i32_f32;
+  return kind && computes_floats(d) && !refuses;
 }
 
 // The fields that the row takes, set back to their initial values. What then still differs is one too many.
@@ -59,7 +65,19 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
   if (buffer || (d.kind >= Kind::GLOBAL_LOAD && d.kind <= Kind::GLOBAL_STORE)) left.sc0 = left.sc1 = left.nt = false;
   if (d.kind == Kind::BUFFER_LOAD) left.lds = false;
   if (d.kind == Kind::WAITCNT) left.vmcnt = left.expcnt = left.lgkmcnt = Modifiers::not_waited;
-  if (d.kind == Kind::HALF2 || d.kind == Kind::HALF3) left.op_sel &= 7;
+  left.op_sel &= static_cast<std::uint8_t>(~half_selects(d));
+  if (d.kind == Kind::BITOP3) left.bitop3 = 0;
+  if (inst.form == Form::sdwa) {
+    const int sources = d.args[static_cast<std::size_t>(first_source(d.kind) + 1)].role == Role::read ? 2 : 1;
+    left.src0_sel = Modifiers::whole_dword;
+    if (sources == 2 && d.kind != Kind::VOP1) left.src1_sel = Modifiers::whole_dword;
+    for (int i = 0; i < sources; ++i)
+      if (takes_sext(d, first_source(d.kind) + i)) left.sext &= static_cast<std::uint8_t>(~(1 << i));
+    if (d.kind != Kind::VOPC && d.kind != Kind::CMPX) {
+      left.dst_sel = Modifiers::whole_dword;
+      left.dst_unused = DstUnused::pad;
+    }
+  }
   if (is_packed(d.kind) || d.kind == Kind::F8F6F4_SCALED) {
     const int sources = d.kind == Kind::PK_F32_3 ? 7 : 3;
     left.op_sel &= static_cast<std::uint8_t>(~sources);
@@ -79,7 +97,17 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
 
 bool takes_source_modifiers(const Desc& d, int index) {
   const Arg& a = d.args[static_cast<std::size_t>(index)];
-  return a.role == Role::read && a.type == Type::f32 && d.kind >= Kind::VOP1 && d.kind <= Kind::VOPC;
+  // A selection picks bits, which it may take for fp32 on the way.
+  if (d.kind == Kind::SELECT) return a.role == Role::read && a.type == Type::u32;
+  return a.role == Role::read && (a.type == Type::f32 || a.type == Type::f64) && d.kind >= Kind::VOP1 &&
+         d.kind <= Kind::CMPX;
+}
+bool takes_abs(const Desc& d, int index) { return takes_source_modifiers(d, index) && d.kind != Kind::DIV_SCALE; }
+
+bool takes_sext(const Desc& d, int index) {
+  const Arg& a = d.args[static_cast<std::size_t>(index)];
+  const bool is_integer = a.type == Type::u32 || a.type == Type::i32 || a.type == Type::u16 || a.type == Type::i16;
+  return a.role == Role::read && is_integer && d.kind != Kind::SELECT;
 }
 
 std::string check_modifiers(const Inst& inst) {
@@ -87,6 +115,9 @@ std::string check_modifiers(const Inst& inst) {
   const Modifiers& mods = inst.mods;
   if (without_taken(inst, d) != Modifiers{}) return "has a modifier that the instruction does not take";
   if (mods.omod > 3) return fmt::format("output modifier {} is outside 0..3", mods.omod);
+  if (mods.dst_sel > Modifiers::whole_dword || mods.src0_sel > Modifiers::whole_dword ||
+      mods.src1_sel > Modifiers::whole_dword)
+    return "an SDWA select is outside 0..6";
   if (mods.dpp_row_mask > 15 || mods.dpp_bank_mask > 15) return "a DPP mask has more than 4 bits";
   const int formats = d.kind == Kind::MFMA || d.kind == Kind::SMFMAC ? 7 : 4;
   if (mods.cbsz > formats || mods.blgp > formats || mods.abid > 15)

@@ -4,6 +4,8 @@
 // extensions (every one of these is correctly rounded or integer arithmetic).
 #pragma once
 
+#include "isa/emulator/lane_division.h"
+#include "isa/emulator/lane_integers.h"
 #include "isa/numeric.h"
 
 #include <hwy/base.h>
