@@ -126,9 +126,15 @@ std::string normalised(std::string_view printed) {
   return text;
 }
 
-// SDWA encodings (VOP1, VOP2 and VOPC with 0xf9 as first source). The table has none, and LLVM's decoder crashes on
-// those that name a scalar register which does not exist.
-bool is_sdwa(std::uint32_t dword) { return dword >> 31 == 0 && (dword & 0x1ff) == 0xf9; }
+// Where LLVM's decoder or printer crashes instead of failing: SDWA (VOP1, VOP2 and VOPC with 0xf9 as first source) with
+// a select of 7, which is none, or with a literal as scalar source 0.
+bool crashes_llvm(std::uint32_t dword, std::uint32_t sdwa) {
+  if (dword >> 31 != 0 || (dword & 0x1ff) != 0xf9) return false;
+  const bool is_vopc = dword >> 25 == 0x3e, is_vop1 = dword >> 25 == 0x3f;
+  const auto is_seven = [sdwa](int shift) { return (sdwa >> shift & 7) == 7; };
+  const bool literal = (sdwa & 0x8000ff) == 0x8000ff;
+  return literal || (!is_vopc && is_seven(8)) || is_seven(16) || (!is_vop1 && is_seven(24));
+}
 
 // The source operand codes of VOP3P (CDNA4 ISA, "Operands"): 9 bits.
 bool is_vector_source(std::uint32_t code) { return code >= 256; }
@@ -214,9 +220,10 @@ std::vector<DisassembledLine> disassemble(std::span<const std::byte> code) {
   llvm::SmallString<128> printed;
   for (std::uint32_t offset = 0; offset < code.size();) {
     const std::uint32_t dword = llvm::support::endian::read32le(padded.data() + offset);
+    const std::uint32_t next = llvm::support::endian::read32le(padded.data() + offset + 4);
     llvm::MCInst instruction;
     std::uint64_t size = 0;
-    const bool decoded = !is_sdwa(dword) && !is_broken_matrix(padded.data() + offset) &&
+    const bool decoded = !crashes_llvm(dword, next) && !is_broken_matrix(padded.data() + offset) &&
                          decoder->getInstruction(instruction, size, bytes.drop_front(offset), offset, llvm::nulls()) !=
                              llvm::MCDisassembler::Fail;
     DisassembledLine& line = lines.emplace_back();

@@ -108,6 +108,8 @@ class Builder {
 #define ZYFA_D(t) width<isa::Type::t>
   // clang-format off
 #define SOP1(op, D, A, ...)    void op(S<ZYFA_D(D)> d, ScalarSource<ZYFA_T(A)> a, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand); }
+#define SOP1_ACC               SOP1
+#define SOPK_COMPARE(op, A, ...) void op(S<ZYFA_D(A)> a, std::int16_t value, ZYFA_WHERE) { add(Op::op, where, {}, a, immediate16(value)); }
 #define SOP2(op, D, A, B, ...) void op(S<ZYFA_D(D)> d, ScalarSource<ZYFA_T(A)> a, ScalarSource<ZYFA_T(B)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b.operand); }
 #define SOPC(op, A, B, ...)    void op(ScalarSource<ZYFA_T(A)> a, ScalarSource<ZYFA_T(B)> b, ZYFA_WHERE) { add(Op::op, where, {}, a.operand, b.operand); }
 #define SOPK(op, D, ...)       void op(S<ZYFA_D(D)> d, std::int16_t value, ZYFA_WHERE) { add(Op::op, where, {}, d, immediate16(value)); }
@@ -126,6 +128,11 @@ class Builder {
 #define VOP2_ACC               VOP2
 #define VOP3_2                 VOP2
 #define VOP3_3(op, D, A, B, C, ...) void op(V<ZYFA_D(D)> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Source<ZYFA_T(C)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define VOP2_MK(op, ...)       void op(V<1> d, Source<ZYFA_T(f32)> a, float k, V<1> b, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, literal(k), b); }
+#define VOP2_AK(op, ...)       void op(V<1> d, Source<ZYFA_T(f32)> a, V<1> b, float k, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b, literal(k)); }
+#define DIV_SCALE(op, T, ...)  void op(V<ZYFA_D(T)> d, S<2> mask, Source<ZYFA_T(T)> a, Source<ZYFA_T(T)> b, Source<ZYFA_T(T)> c, ZYFA_WHERE) { add(Op::op, where, {}, d, mask, a.operand, b.operand, c.operand); }
+#define DIV_FMAS(op, T, ...)   void op(V<ZYFA_D(T)> d, Source<ZYFA_T(T)> a, Source<ZYFA_T(T)> b, Source<ZYFA_T(T)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
+#define MAD_WIDE(op, D, A, ...) void op(V<2> d, S<2> mask, Source<ZYFA_T(A)> a, Source<ZYFA_T(A)> b, Source<ZYFA_T(D)> c, ZYFA_WHERE) { add(Op::op, where, {}, d, mask, a.operand, b.operand, c.operand); }
 #define HALF2(op, A, B, ...)   void op(V<1> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
 #define HALF3(op, A, B, C, ...) void op(V<1> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Source<ZYFA_T(C)> c, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand, c.operand); }
 #define BYTE2                  HALF2
@@ -144,6 +151,9 @@ class Builder {
 #define WIDE_SR(op, to, from, ...) void op(V<to> d, V<from> a, Source<ZYFA_T(u32)> seed, Source<ZYFA_T(f32)> scale, ZYFA_WHERE) { add(Op::op, where, {}, d, a, seed.operand, scale.operand); }
 #define WIDE_PAIR(op, to, from, ...) void op(V<to> d, V<from> a, V<from> b, Source<ZYFA_T(f32)> scale, ZYFA_WHERE) { add(Op::op, where, {}, d, a, b, scale.operand); }
 #define VOPC(op, A, ...)       void op(S<2> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(A)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b.operand); }
+#define VOPC_CLASS(op, A, ...) void op(S<2> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(u32)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b.operand); }
+#define CMPX                   VOPC
+#define CMPX_CLASS             VOPC_CLASS
 #define CARRY_OUT(op, ...)     void op(V<1> d, S<2> carry, Source<ZYFA_T(u32)> a, Source<ZYFA_T(u32)> b, ZYFA_WHERE) { add(Op::op, where, {}, d, carry, a.operand, b.operand); }
 #define CARRY_IN(op, ...)      void op(V<1> d, S<2> carry, Source<ZYFA_T(u32)> a, Source<ZYFA_T(u32)> b, S<2> carry_in, ZYFA_WHERE) { add(Op::op, where, {}, d, carry, a.operand, b.operand, carry_in); }
 #define SELECT(op, ...)        void op(V<1> d, Source<ZYFA_T(u32)> a, Source<ZYFA_T(u32)> b, S<2> mask, ZYFA_WHERE) { add(Op::op, where, {}, d, a.operand, b.operand, mask); }
@@ -222,6 +232,7 @@ class Builder {
 #undef ZYFA_D
 
  private:
+  static Operand literal(float value) { return {isa::OperandKind::literal, std::bit_cast<std::uint32_t>(value)}; }
   static Operand immediate16(std::int16_t value) {
     return {isa::OperandKind::literal, static_cast<std::uint16_t>(value)};
   }

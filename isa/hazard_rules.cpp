@@ -18,6 +18,7 @@ bool is_trans(const Inst& i) { return desc(i.op).cls == Class::Trans; }
 // May keep the old value of lanes, so the destination counts as read (LLVM's operand `old`).
 bool is_dpp(const Inst& i) { return i.form == Form::dpp; }
 bool is_swap(const Inst& i) { return desc(i.op).kind == Kind::SWAP_LANES; }
+bool is_div_fmas(const Inst& i) { return desc(i.op).kind == Kind::DIV_FMAS; }
 bool is_any(const Inst&) { return true; }
 
 // LLVM counts matrix instructions and LDS-DMA loads among the vector ALU's.
@@ -33,13 +34,12 @@ bool reads_lane(const Inst& i) {
 bool accesses_lane(const Inst& i) { return reads_lane(i) || desc(i.op).kind == Kind::WRITE_LANE; }
 
 // Results that must be moved into place within the destination register: conversions to FP8 and their like
-// whichever half they write, op_sel's destination bit elsewhere, and SDWA, whose destination select we do not
-// model and so distrust.
+// whichever half they write, op_sel's destination bit elsewhere, and SDWA that writes less than a dword.
 bool writes_part(const Inst& i) {
-  const Kind k = desc(i.op).kind;
-  const bool converts =
-      k == Kind::HALF2 || k == Kind::HALF3 || k == Kind::BYTE2 || k == Kind::BYTE3 || k == Kind::PART_TO_HALF;
-  if (converts || i.form == Form::sdwa) return true;
+  const Desc& d = desc(i.op);
+  if (i.form == Form::sdwa) return i.mods.dst_sel != Modifiers::whole_dword;
+  if ((d.kind == Kind::HALF2 || d.kind == Kind::HALF3) && !is_16_bits(d.args[1].type)) return true;
+  if (d.kind == Kind::BYTE2 || d.kind == Kind::BYTE3 || d.kind == Kind::PART_TO_HALF) return true;
   return is_valu(i) && desc(i.op).cls != Class::ValuPacked && (i.mods.op_sel & 8) != 0;
 }
 bool is_packed_by_halves(const Inst& i) {
@@ -76,6 +76,11 @@ bool named_sgpr_read(const Inst& i, const Access& a) { return sgpr_read(i, a) &&
 bool vgpr_access(const Inst&, const Access& a) { return in_vector_file(a); }
 bool exec_write(const Inst&, const Access& a) { return a.write && is_exec(a); }
 bool exec_read(const Inst&, const Access& a) { return !a.write && is_exec(a); }
+bool is_vcc(const Access& a) {
+  return a.file == OperandKind::sgpr && a.first < vcc.first + 2 && vcc.first < a.first + a.count;
+}
+bool vcc_write(const Inst&, const Access& a) { return a.write && is_vcc(a); }
+bool vcc_read(const Inst&, const Access& a) { return !a.write && is_vcc(a); }
 bool m0_write(const Inst&, const Access& a) { return a.write && is_m0(a); }
 bool m0_read(const Inst&, const Access& a) { return !a.write && is_m0(a); }
 bool matrix_c(const Inst& i, const Access& a) { return is_mfma(i) && !a.write && a.arg == accumulator_argument(i); }
@@ -130,6 +135,7 @@ constexpr Rule rules[] = {
   {"EXEC written by VALU before DPP",            is_valu, exec_write,  is_dpp, exec_read,                 overlap, &M::valu_exec_to_dpp},
   {"scalar register of VALU read by VMEM",       is_valu, sgpr_write,  is_vmem, sgpr_read,                overlap, &M::valu_sgpr_to_vmem},
   {"scalar register of VALU read by VALU",       is_valu, sgpr_write,  is_valu_like, named_sgpr_read,     overlap, &M::valu_sgpr_to_valu},
+  {"VCC of VALU read by v_div_fmas",             is_valu, vcc_write,   is_div_fmas, vcc_read,             overlap, &M::valu_vcc_to_div_fmas},
   {"scalar register of VALU selects a lane",     is_valu, sgpr_write,  accesses_lane, lane_select,        overlap, &M::valu_sgpr_to_lane_select},
   {"VALU result read from one lane",             is_valu, vgpr_write,  reads_lane, vgpr_read,             overlap, &M::valu_vgpr_to_read_lane},
   {"EXEC written by VALU before a lane access",  is_valu, exec_write,  accesses_lane, exec_read,          overlap, &M::valu_exec_to_lane_access},

@@ -62,6 +62,11 @@ struct Operand {
 inline constexpr std::array<std::uint32_t, 9> inline_floats = {
     0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000, 0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
 
+// The high half of an inline constant as a double: sign and exponent, all but 1 / (2 pi) being powers of two.
+constexpr std::uint32_t double_high_half(std::uint32_t inline_float) {
+  return (inline_float & 0x80000000) | ((inline_float >> 3 & 0x0fffffff) + (0x3ff00000 - (0x3f800000 >> 3)));
+}
+
 constexpr Operand Operand::constant(std::uint32_t bits) {
   const auto number = static_cast<std::int32_t>(bits);
   if (number >= -16 && number <= 64) return {OperandKind::integer, bits};
@@ -73,6 +78,9 @@ constexpr Operand Operand::constant(std::uint32_t bits) {
 // Which encoding of a vector instruction is meant, where the ISA has several. Never guessed by an assembler: the text
 // always carries the suffix. `natural` is for instructions with one encoding.
 enum class Form : std::uint8_t { natural, e32, e64, dpp, sdwa };
+
+// What SDWA does with the part of the destination register that it does not select.
+enum class DstUnused : std::uint8_t { pad, sign_extend, preserve };
 
 // Everything that follows the operands in the text. The initial values mean "not written".
 struct Modifiers {
@@ -86,7 +94,6 @@ struct Modifiers {
                                          // ones); scaled MFMA: high bit of source i's scale byte select (default 0)
   std::uint8_t neg_lo = 0, neg_hi = 0;   // packed: bit i negates source i of the low / high result
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;         // MFMA: formats of A and B (f8f6f4), broadcast otherwise
-  std::uint8_t bitop3 = 0;                           // v_bitop3: result of three bits, A's the highest of the index
   bool offen = false, idxen = false, lds = false;    // buffer addressing
   bool sc0 = false, sc1 = false, nt = false;         // cache scope and non-temporal
   bool clamp = false;                                // clamp the result (float: [0,1]; integer: saturate)
@@ -94,6 +101,12 @@ struct Modifiers {
   std::uint8_t dpp_row_mask = 0, dpp_bank_mask = 0;  // form dpp: 4 bits each
   std::uint16_t dpp_ctrl = 0;                        // form dpp: the 9-bit control field of the encoding
   bool dpp_bound_ctrl = false;                       // form dpp: lanes out of bounds read zero
+  std::uint8_t bitop3 = 0;  // v_bitop3: bit 4 a + 2 b + c of it is the result for the bits a, b, c
+  // Form sdwa. BYTE_0..3 are 0..3, WORD_0 and WORD_1 are 4 and 5; sext: bit i extends source i by its sign.
+  static constexpr std::uint8_t whole_dword = 6;
+  std::uint8_t dst_sel = whole_dword, src0_sel = whole_dword, src1_sel = whole_dword;
+  DstUnused dst_unused = DstUnused::pad;
+  std::uint8_t sext = 0;
   std::uint8_t vmcnt = not_waited, expcnt = not_waited, lgkmcnt = not_waited;  // s_waitcnt
 
   constexpr bool operator==(const Modifiers&) const = default;

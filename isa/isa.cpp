@@ -31,6 +31,8 @@ constexpr Class class_of(Effect e) {
   return e == Effect::barrier ? Class::Barrier : e == Effect::end ? Class::Branch : Class::Internal;
 }
 
+constexpr Class class_of(Type t) { return dwords_of(t) == 2 ? Class::Valu64 : Class::Valu; }
+
 // A dword count becomes bytes per lane.
 constexpr std::uint8_t bytes(int dwords) { return static_cast<std::uint8_t>(dwords * 4); }
 constexpr std::uint8_t bytes_of(Type t) { return bytes(dwords_of(t)); }
@@ -43,9 +45,11 @@ using C = Class;
 constexpr Desc descs[] = {
 #define HEAD(mnemonic, kind_, class_) .name = #mnemonic, .kind = Kind::kind_, .cls = C::class_
 #define SOP1(op_, D, A, use, ...)         Desc{HEAD(op_, SOP1, Salu), .args = {out(T::D), in(T::A)}, .scc = SccUse::use},
+#define SOP1_ACC(op_, D, A, use, ...)     Desc{HEAD(op_, SOP1_ACC, Salu), .args = {both(T::D), in(T::A)}, .scc = SccUse::use},
 #define SOP2(op_, D, A, B, use, ...)      Desc{HEAD(op_, SOP2, Salu), .args = {out(T::D), in(T::A), in(T::B)}, .scc = SccUse::use},
 #define SOPC(op_, A, B, ...)              Desc{HEAD(op_, SOPC, Salu), .args = {in(T::A), in(T::B)}, .scc = SccUse::writes},
 #define SOPK(op_, D, role, use, ...)      Desc{HEAD(op_, SOPK, Salu), .args = {wide(role, T::D, 1), number}, .scc = SccUse::use},
+#define SOPK_COMPARE(op_, A, ...)         Desc{HEAD(op_, SOPK_COMPARE, Salu), .args = {in(T::A), number}, .scc = SccUse::writes},
 #define SAVEEXEC(op_, ...)                Desc{HEAD(op_, SAVEEXEC, Salu), .args = {out(T::u64), in(T::u64)}, .scc = SccUse::writes},
 #define BRANCH(op_, ...)                  Desc{HEAD(op_, BRANCH, Branch), .args = {number}},
 #define SOPP(op_, e)                      Desc{.name = #op_, .kind = Kind::SOPP, .cls = class_of(Effect::e), .effect = Effect::e},
@@ -60,6 +64,12 @@ constexpr Desc descs[] = {
 #define VOP2_ACC(op_, D, A, B, c, ...)    Desc{HEAD(op_, VOP2_ACC, c), .args = {both(T::D), in(T::A), in(T::B)}},
 #define VOP3_2(op_, D, A, B, c, ...)      Desc{HEAD(op_, VOP3_2, c), .args = {out(T::D), in(T::A), in(T::B)}},
 #define VOP3_3(op_, D, A, B, C_, c, ...)  Desc{HEAD(op_, VOP3_3, c), .args = {out(T::D), in(T::A), in(T::B), in(T::C_)}},
+#define VOP2_MK(op_, ...)                 Desc{HEAD(op_, VOP2_MK, Valu), .args = {out(T::f32), in(T::f32), in(T::f32), in(T::f32)}},
+#define VOP2_AK(op_, ...)                 Desc{HEAD(op_, VOP2_AK, Valu), .args = {out(T::f32), in(T::f32), in(T::f32), in(T::f32)}},
+#define BITOP3(op_, D)                    Desc{HEAD(op_, BITOP3, Valu), .args = {wide(is_16_bits(T::D) ? update : write, T::D, 1), in(T::D), in(T::D), in(T::D)}},
+#define DIV_SCALE(op_, D, ...)            Desc{.name = #op_, .kind = Kind::DIV_SCALE, .cls = class_of(T::D), .args = {out(T::D), out(T::mask), in(T::D), in(T::D), in(T::D)}},
+#define DIV_FMAS(op_, D, ...)             Desc{.name = #op_, .kind = Kind::DIV_FMAS, .cls = class_of(T::D), .args = {out(T::D), in(T::D), in(T::D), in(T::D)}},
+#define MAD_WIDE(op_, D, A, ...)          Desc{HEAD(op_, MAD_WIDE, ValuQuarter), .args = {out(T::D), out(T::mask), in(T::A), in(T::A), in(T::D)}},
 #define HALF2(op_, A, B, c, ...)          Desc{HEAD(op_, HALF2, c), .args = {both(T::u32), in(T::A), in(T::B)}},
 #define HALF3(op_, A, B, C_, c, ...)      Desc{HEAD(op_, HALF3, c), .args = {both(T::u32), in(T::A), in(T::B), in(T::C_)}},
 #define BYTE2(op_, A, B, c, ...)          Desc{HEAD(op_, BYTE2, c), .args = {both(T::u32), in(T::A), in(T::B)}},
@@ -70,6 +80,9 @@ constexpr Desc descs[] = {
 #define HALVES3(op_, D, A, B, C_, c, ...) Desc{HEAD(op_, HALVES3, c), .args = {of_halves(T::D), in(T::A), in(T::B), in(T::C_)}},
 #define PACK_U8(op_, D, A, B, C_, c, ...) Desc{HEAD(op_, PACK_U8, c), .args = {out(T::D), in(T::A), in(T::B), in(T::C_)}},
 #define VOPC(op_, A, ...)                 Desc{HEAD(op_, VOPC, Valu), .args = {out(T::mask), in(T::A), in(T::A)}},
+#define VOPC_CLASS(op_, A, ...)           Desc{HEAD(op_, VOPC, Valu), .args = {out(T::mask), in(T::A), in(T::u32)}},
+#define CMPX(op_, A, ...)                 Desc{HEAD(op_, CMPX, Valu), .args = {out(T::mask), in(T::A), in(T::A)}},
+#define CMPX_CLASS(op_, A, ...)           Desc{HEAD(op_, CMPX, Valu), .args = {out(T::mask), in(T::A), in(T::u32)}},
 #define CARRY_OUT(op_, ...)               Desc{HEAD(op_, CARRY_OUT, Valu), .args = {out(T::u32), out(T::mask), in(T::u32), in(T::u32)}},
 #define CARRY_IN(op_, ...)                Desc{HEAD(op_, CARRY_IN, Valu), .args = {out(T::u32), out(T::mask), in(T::u32), in(T::u32), in(T::mask)}},
 #define SELECT(op_, ...)                  Desc{HEAD(op_, SELECT, Valu), .args = {out(T::u32), in(T::u32), in(T::u32), in(T::mask)}},
@@ -78,7 +91,6 @@ constexpr Desc descs[] = {
 #define WRITE_LANE(op_)                   Desc{HEAD(op_, WRITE_LANE, Valu), .args = {both(T::u32), in(T::u32), in(T::u32)}},
 #define SWAP_LANES(op_, row)              Desc{HEAD(op_, SWAP_LANES, Valu), .args = {both(T::u32), both(T::u32)}, .swap_row = row},
 #define VNOP(op_)                         Desc{HEAD(op_, VNOP, Valu)},
-#define BITOP3(op_, t)                    Desc{HEAD(op_, BITOP3, Valu), .args = {of_halves(T::t), in(T::t), in(T::t), in(T::t)}},
 #define MIX(op_, bits_, first)            Desc{HEAD(op_, MIX, Valu), .args = {bits_ == 32 ? out(T::f32) : both(T::f16), in(T::f32), in(T::f32), in(T::f32)}, \
     .result_bits = bits_, .result_bit = first},
 #define PK16_2(op_, t, ...)               Desc{HEAD(op_, PK16_2, Valu), .args = {out(T::t##x2), in(T::t##x2), in(T::t##x2)}},
@@ -223,10 +235,15 @@ std::uint8_t op_sel_hi(const Inst& inst) {
 }
 
 std::uint8_t op_sel_mask(const Desc& d) {
+  int sources = 0;
+  for (int i = 0; i < 3; ++i) sources |= is_16_bits(d.args[static_cast<std::size_t>(i + 1)].type) ? 1 << i : 0;
+  const bool half_result = is_16_bits(d.args[0].type);
   switch (d.kind) {
     case Kind::HALF2:
     case Kind::HALF3:
-      return 8;
+      return static_cast<std::uint8_t>(sources | 8);
+    case Kind::VOP3_3:
+      return static_cast<std::uint8_t>(half_result ? 0 : sources);
     case Kind::BYTE2:
     case Kind::BYTE3:
       return 12;
@@ -236,11 +253,8 @@ std::uint8_t op_sel_mask(const Desc& d) {
       return 11;
     case Kind::HALVES2:
     case Kind::HALVES3:
-    case Kind::BITOP3: {
-      int mask = is_half_type(d.args[0].type) ? 8 : 0;
-      for (int i = 0; i < 3; ++i) mask |= is_half_type(d.args[static_cast<std::size_t>(i + 1)].type) ? 1 << i : 0;
-      return static_cast<std::uint8_t>(mask);
-    }
+    case Kind::BITOP3:
+      return static_cast<std::uint8_t>(sources | (half_result ? 8 : 0));
     case Kind::PK_F32_2:
     case Kind::PK_MOVE:
     case Kind::PK16_2:
@@ -265,6 +279,7 @@ int op_sel_entries(const Desc& d) {
     case Kind::BYTE2:
     case Kind::BYTE3:
     case Kind::HALVES3:
+    case Kind::VOP3_3:
     case Kind::BITOP3:
       return 4;
     default:
@@ -298,8 +313,22 @@ std::uint8_t halves_touched(const Inst& inst, int index) {
   }
   if (index == 1 && d.part_bits == 8) return op_sel & 2 ? 2 : 1;
   if (index == 1 && d.part_bits == 16) return op_sel & 1 ? 2 : 1;
-  if (is_half_type(type)) return (op_sel_mask(d) >> (index - 1) & 1) != 0 && (op_sel >> (index - 1) & 1) ? 2 : 1;
+  if (inst.form == Form::sdwa) return 3;
+  if (is_half_type(type) && index >= first_source(d.kind))
+    return op_sel >> (index - 1) & op_sel_mask(d) >> (index - 1) & 1 ? 2 : 1;
   return 3;
+}
+
+int first_source(Kind kind) {
+  switch (kind) {
+    case Kind::CARRY_OUT:
+    case Kind::CARRY_IN:
+    case Kind::DIV_SCALE:
+    case Kind::MAD_WIDE:
+      return 2;
+    default:
+      return 1;
+  }
 }
 
 bool is_valu(const Inst& inst) {

@@ -12,12 +12,13 @@ namespace zyfa::isa {
 // The row kinds of gfx950.def.
 enum class Kind : std::uint8_t {
   // clang-format off
-  SOP1, SOP2, SOPC, SOPK, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT,
+  SOP1, SOP1_ACC, SOP2, SOPC, SOPK, SOPK_COMPARE, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT,
   SMEM_LOAD, SMEM_BUFFER_LOAD, SMEM_TIME, SMEM_CACHE,
-  VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, HALF2, HALF3, BYTE2, BYTE3,
-  PART, PART_TO_HALF, HALVES2, HALVES3, PACK_U8, VOPC, CARRY_OUT, CARRY_IN, SELECT,
+  VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, DIV_FMAS, DIV_SCALE, MAD_WIDE, HALF2, HALF3, BYTE2, BYTE3,
+  PART, PART_TO_HALF, HALVES2, HALVES3, PACK_U8, VOPC, CMPX, VOP2_MK, VOP2_AK, BITOP3,
+  CARRY_OUT, CARRY_IN, SELECT,
   READ_FIRST_LANE, READ_LANE, WRITE_LANE, SWAP_LANES, VNOP,
-  BITOP3, MIX, PK16_2, PK16_3, DOT, WIDE, WIDE_SR, WIDE_PAIR, PK_F32_2, PK_F32_3, PK_MOVE,
+  MIX, PK16_2, PK16_3, DOT, WIDE, WIDE_SR, WIDE_PAIR, PK_F32_2, PK_F32_3, PK_MOVE,
   ACC_READ, ACC_WRITE, MFMA, SMFMAC, F8F6F4, F8F6F4_SCALED,
   DS_READ, DS_READ_TR, DS_READ2, DS_WRITE, DS_WRITE2, DS_ATOMIC, DS_ATOMIC_RTN, DS_COMPARE, DS_COMPARE_RTN, DS_PERMUTE, DS_SWIZZLE,
   BUFFER_LOAD, BUFFER_STORE, BUFFER_ATOMIC, GLOBAL_LOAD, GLOBAL_LOAD_LDS, GLOBAL_STORE, GLOBAL_ATOMIC,
@@ -35,7 +36,7 @@ enum class Class : std::uint8_t {
   Barrier,      // s_barrier
   Valu,         // vector ALU, full rate
   ValuQuarter,  // 32-bit integer multiplication
-  Valu64,       // 64-bit shifts and adds
+  Valu64,       // 64-bit shifts, adds and floating point
   ValuPacked,   // v_pk_*_f32: never overlaps a matrix instruction (gfx950.md 2.2)
   Dot,          // dot products of parts of registers
   Trans,        // transcendentals
@@ -52,7 +53,9 @@ enum class Type : std::uint8_t {
   none, u16, i16, u32, i32, u64, i64, f16, bf16, f16x2, bf16x2, i16x2, u16x2, f32, f64, i8, e4m3, e5m2, f8f6f4, mask, bits
 };
 // clang-format on
-constexpr bool is_half_type(Type t) { return t == Type::u16 || t == Type::i16 || t == Type::f16 || t == Type::bf16; }
+// Sources and results of which op_sel may pick the half: integers or fp16. bf16 never is.
+constexpr bool is_16_bits(Type t) { return t == Type::u16 || t == Type::i16 || t == Type::f16; }
+constexpr bool is_half_type(Type t) { return is_16_bits(t) || t == Type::bf16; }
 
 enum class Role : std::uint8_t { none, write, read, update };
 
@@ -124,8 +127,14 @@ bool lists_destination_third(const Desc& d);
 // Which halves of argument `index`'s register the instruction touches: 1 low, 2 high, 3 both.
 std::uint8_t halves_touched(const Inst& inst, int index);
 
+// The argument that is source 0 to modifiers, DPP and SDWA: results come before it.
+int first_source(Kind kind);
+
 // Rows whose mnemonic needs a suffix (_e32, _e64, ...): form is never `natural`. All others are always `natural`.
 bool has_short_form(Kind kind);
+bool has_sdwa(const Desc& d);
+// Whether it may place the result. Comparisons and conversions from FP8 and BF8 select of their sources only.
+bool has_sdwa_result(const Desc& d);
 
 bool is_valu(
     const Inst& inst);  // anything on the vector ALU port but MFMA: Valu, ValuQuarter, Valu64, ValuPacked, Trans

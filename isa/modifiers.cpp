@@ -31,7 +31,7 @@ int negation_mask(const Desc& d) {
 
 bool computes_floats(const Desc& d) {
   return std::any_of(d.args.begin(), d.args.end(),
-                     [](const Arg& a) { return a.type == Type::f32 || a.type == Type::f16; });
+                     [](const Arg& a) { return a.type == Type::f32 || a.type == Type::f64 || a.type == Type::f16; });
 }
 
 // LLVM also takes clamp where the result can't leave the range or is no number (v_alignbit_b32, comparisons);
@@ -44,6 +44,7 @@ bool takes_clamp(const Inst& inst, const Desc& d) {
     case Kind::VOP3_2:
     case Kind::VOP3_3:
     case Kind::PACK_U8:
+    case Kind::DIV_FMAS:
       if (computes_floats(d)) return true;
       break;
     case Kind::HALVES2:
@@ -61,25 +62,24 @@ bool takes_clamp(const Inst& inst, const Desc& d) {
     case Kind::CARRY_OUT:
     case Kind::CARRY_IN:
       return true;
+    case Kind::HALF2:
+    case Kind::HALF3:
+      break;
     default:
       return false;
   }
-  // clang-format off
-  constexpr Op saturating[] = {
-      Op::v_add_u32, Op::v_sub_u32, Op::v_subrev_u32, Op::v_add_i32, Op::v_sub_i32, Op::v_mul_i32_i24,
-      Op::v_mul_u32_u24, Op::v_mad_u32_u24, Op::v_mad_i32_i24, Op::v_add_u16, Op::v_sub_u16, Op::v_subrev_u16,
-      Op::v_add_i16, Op::v_sub_i16, Op::v_mad_u16, Op::v_mad_i16, Op::v_mad_u32_u16, Op::v_mad_i32_i16,
-      Op::v_pk_add_i16, Op::v_pk_sub_i16, Op::v_pk_mad_i16, Op::v_pk_add_u16, Op::v_pk_sub_u16, Op::v_pk_mad_u16};
-  // clang-format on
-  return std::find(std::begin(saturating), std::end(saturating), inst.op) != std::end(saturating);
+  return inst.op == Op::v_mul_i32_i24 || inst.op == Op::v_mul_u32_u24 || saturates(inst.op);
 }
 
 bool takes_output_modifier(const Inst& inst, const Desc& d) {
   const bool kind = d.kind == Kind::VOP1 || d.kind == Kind::VOP2 || d.kind == Kind::VOP2_ACC ||
-                    d.kind == Kind::VOP3_2 || d.kind == Kind::VOP3_3;
+                    d.kind == Kind::VOP3_2 || d.kind == Kind::VOP3_3 || d.kind == Kind::DIV_FMAS;
+  if (inst.form == Form::sdwa && d.args[0].type != Type::f32) return false;
   const bool halves = (d.kind == Kind::HALVES2 || d.kind == Kind::HALVES3) && d.args[0].type == Type::f16;
-  const bool normalises = inst.op == Op::v_cvt_pknorm_i16_f32 || inst.op == Op::v_cvt_pknorm_u16_f32;
-  return halves || (kind && computes_floats(d) && !normalises);
+  const bool refuses = inst.op == Op::v_cvt_pknorm_i16_f32 || inst.op == Op::v_cvt_pknorm_u16_f32 ||
+                       inst.op == Op::v_cvt_rpi_i32_f32 || inst.op == Op::v_cvt_flr_i32_f32 ||
+                       inst.op == Op::v_frexp_exp_i32_f32;
+  return halves || (kind && computes_floats(d) && !refuses);
 }
 
 // blgp: the rows with several blocks, FP32 (lane groups of B) and FP64 (signs). LLVM takes cbsz, abid and blgp in every
@@ -128,6 +128,17 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
   if (d.kind == Kind::BITOP3) left.bitop3 = 0;
   if (d.kind == Kind::SMFMAC || d.blocks > 1) left.cbsz = left.abid = 0;
   if (d.kind == Kind::MFMA && takes_lane_groups(d)) left.blgp = 0;
+  if (inst.form == Form::sdwa) {
+    const int sources = d.args[static_cast<std::size_t>(first_source(d.kind) + 1)].role == Role::read ? 2 : 1;
+    left.src0_sel = Modifiers::whole_dword;
+    if (sources == 2 && d.kind != Kind::VOP1) left.src1_sel = Modifiers::whole_dword;
+    for (int i = 0; i < sources; ++i)
+      if (takes_sext(d, first_source(d.kind) + i)) left.sext &= static_cast<std::uint8_t>(~(1 << i));
+    if (has_sdwa_result(d)) {
+      left.dst_sel = Modifiers::whole_dword;
+      left.dst_unused = DstUnused::pad;
+    }
+  }
   if (d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED) left.cbsz = left.blgp = 0;
   return left;
 }
@@ -136,9 +147,19 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
 
 bool takes_source_modifiers(const Desc& d, int index) {
   const Arg& a = d.args[static_cast<std::size_t>(index)];
-  const bool is_float = a.type == Type::f32 || a.type == Type::f16 || a.type == Type::bf16;
-  const bool kind = (d.kind >= Kind::VOP1 && d.kind <= Kind::VOPC) || d.kind == Kind::MIX;
+  // A selection picks bits, which it may take for fp32 on the way.
+  if (d.kind == Kind::SELECT) return a.role == Role::read && a.type == Type::u32;
+  const bool is_float = a.type == Type::f32 || a.type == Type::f64 || a.type == Type::f16 || a.type == Type::bf16;
+  const bool kind = (d.kind >= Kind::VOP1 && d.kind <= Kind::CMPX) || d.kind == Kind::MIX;
   return a.role == Role::read && is_float && kind;
+}
+bool takes_abs(const Desc& d, int index) { return takes_source_modifiers(d, index) && d.kind != Kind::DIV_SCALE; }
+
+bool takes_sext(const Desc& d, int index) {
+  const Arg& a = d.args[static_cast<std::size_t>(index)];
+  const bool is_integer = a.type == Type::u32 || a.type == Type::i32 || a.type == Type::u16 || a.type == Type::i16;
+  const bool is_comparison = d.kind == Kind::VOPC || d.kind == Kind::CMPX;
+  return a.role == Role::read && is_integer && d.kind != Kind::SELECT && (is_comparison || has_sdwa_result(d));
 }
 
 bool has_signs_in_blgp(const Desc& d) { return d.kind == Kind::MFMA && d.args[1].type == Type::f64; }
@@ -148,6 +169,9 @@ std::string check_modifiers(const Inst& inst) {
   const Modifiers& mods = inst.mods;
   if (without_taken(inst, d) != Modifiers{}) return "has a modifier that the instruction does not take";
   if (mods.omod > 3) return fmt::format("output modifier {} is outside 0..3", mods.omod);
+  if (mods.dst_sel > Modifiers::whole_dword || mods.src0_sel > Modifiers::whole_dword ||
+      mods.src1_sel > Modifiers::whole_dword)
+    return "an SDWA select is outside 0..6";
   if (mods.dpp_row_mask > 15 || mods.dpp_bank_mask > 15) return "a DPP mask has more than 4 bits";
   const bool has_formats = d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED;
   if (has_formats && (mods.cbsz > 4 || mods.blgp > 4))

@@ -9,6 +9,7 @@
 namespace zyfa::isa {
 namespace {
 
+bool is_literal_fma(Kind k) { return k == Kind::VOP2_MK || k == Kind::VOP2_AK; }
 bool is_vector_alu_kind(Kind k) { return k >= Kind::VOP1 && k <= Kind::PK_MOVE; }
 bool is_matrix_kind(Kind k) { return k >= Kind::MFMA && k <= Kind::F8F6F4_SCALED; }
 bool is_lds_kind(Kind k) { return k >= Kind::DS_READ && k <= Kind::DS_SWIZZLE; }
@@ -20,6 +21,9 @@ bool is_global_kind(Kind k) { return k >= Kind::GLOBAL_LOAD && k <= Kind::GLOBAL
 bool is_flat_kind(Kind k) { return k >= Kind::FLAT_LOAD && k <= Kind::FLAT_ATOMIC; }
 bool is_scratch_kind(Kind k) { return k == Kind::SCRATCH_LOAD || k == Kind::SCRATCH_STORE; }
 
+// Where VOP2_MK and VOP2_AK have their literal.
+int literal_argument(Kind k) { return k == Kind::VOP2_MK ? 2 : 3; }
+
 // Which register files the argument may come from.
 struct Files {
   bool vgpr = false, agpr = false, sgpr = false, constant = false;
@@ -27,6 +31,7 @@ struct Files {
 
 Files files(const Desc& d, int index, bool writes) {
   const Kind k = d.kind;
+  if (k == Kind::SOPK || k == Kind::SOPK_COMPARE) return {.sgpr = index == 0, .constant = index == 1};
   if (is_scalar_kind(k)) return {.sgpr = true, .constant = !writes && !(is_smem_load(k) && index == 1)};
   if (k == Kind::ACC_READ) return {.vgpr = index == 0, .agpr = index == 1};
   if (k == Kind::ACC_WRITE) return {.vgpr = index == 1, .agpr = index == 0, .sgpr = index == 1, .constant = index == 1};
@@ -56,6 +61,10 @@ Files files(const Desc& d, int index, bool writes) {
   if (type == Type::mask) return {.sgpr = true};
   if (writes) return {.vgpr = true};
   if (k == Kind::WRITE_LANE) return {.sgpr = true, .constant = true};
+  if (is_literal_fma(k)) {
+    if (index == literal_argument(k)) return {.constant = true};
+    if (index != 1) return {.vgpr = true};
+  }
   return {.vgpr = true, .sgpr = true, .constant = true};
 }
 
@@ -102,21 +111,37 @@ bool writes_reserved_register(const Desc& d, int index, const Operand& scalar) {
   }
 }
 
-// Numbers that are no source operands have a kind and a range fixed by the row; sources have one canonical form.
-// What an inline constant of this type looks like as 16 bits: a literal may not, for it has the other's text.
-bool is_inline_half(Type type, std::uint32_t bits) {
+// Inline floats of 16-bit types, which a literal may not look like.
+bool is_inline_half_float(Type type, std::uint32_t bits) {
   const bool f16 = type == Type::f16 || type == Type::f16x2, bf16 = type == Type::bf16 || type == Type::bf16x2;
   constexpr std::uint32_t f16_codes[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
   for (std::size_t i = 0; i < inline_floats.size(); ++i)
     if ((f16 && bits == f16_codes[i]) || (bf16 && bits == inline_floats[i] >> 16)) return true;
-  return is_half_type(type) && bits >= 0xfff0;
+  return false;
 }
 
-std::string check_literal_of_half(Type type, std::uint32_t bits) {
-  if (is_half_type(type) && bits > 0xffff) return fmt::format("the literal {:#x} has more than 16 bits", bits);
-  return is_inline_half(type, bits) ? fmt::format("the literal {:#x} is an inline constant of its type", bits) : "";
+// Of 32 bits, what Operand::constant makes. A literal stands for other bits where the type is wider or narrower: it is
+// the high half of an fp64, and of 16 bits only the low ones count. So there the float pattern of an inline constant
+// may be a literal, and the literals that LLVM's assembler would turn into inline constants are the others.
+bool is_canonical(const Operand& operand, Type type) {
+  const Operand plain = Operand::constant(operand.value);
+  // LLVM 22 prints the fp16 pattern for the encoding of an inline float and reads it back as a literal.
+  if (operand.kind == OperandKind::real && (type == Type::u16 || type == Type::i16)) return false;
+  if (operand.kind != OperandKind::literal) return operand.kind == plain.kind;
+  if (plain.kind == OperandKind::integer || is_inline_half_float(type, operand.value)) return false;
+  if (is_half_type(type)) {
+    const auto number = static_cast<std::int16_t>(operand.value);
+    return operand.value <= 0xffff && (number < -16 || number > 64);
+  }
+  if (type == Type::f64) {
+    for (const std::uint32_t inline_float : inline_floats)
+      if (inline_float != inline_floats.back() && operand.value == double_high_half(inline_float)) return false;
+    return true;
+  }
+  return type == Type::u64 || type == Type::i64 || plain.kind == OperandKind::literal;
 }
 
+// Numbers that are no source operands have a kind and a range fixed by the row; sources have one canonical form.
 std::string check_constant(const Desc& d, int index, const Operand& operand) {
   const auto number = static_cast<std::int32_t>(operand.value);
   if (is_smem_load(d.kind)) {
@@ -125,7 +150,7 @@ std::string check_constant(const Desc& d, int index, const Operand& operand) {
     const std::int32_t low = d.kind == Kind::SMEM_BUFFER_LOAD ? 0 : -limit;
     return number >= low && number < limit ? "" : fmt::format("offset {} is outside {}..{}", number, low, limit - 1);
   }
-  if (d.kind == Kind::SOPK && index == 1) {
+  if ((d.kind == Kind::SOPK || d.kind == Kind::SOPK_COMPARE) && index == 1) {
     if (operand.kind != OperandKind::literal) return "the immediate is a literal of 16 bits";
     return operand.value <= 0xffff ? "" : fmt::format("the immediate {:#x} has more than 16 bits", operand.value);
   }
@@ -133,17 +158,14 @@ std::string check_constant(const Desc& d, int index, const Operand& operand) {
     if (operand.kind != OperandKind::integer) return "takes an integer";
     return operand.value <= 0xffff ? "" : fmt::format("the number {} has more than 16 bits", operand.value);
   }
-  const Type type = d.args[static_cast<std::size_t>(index)].type;
-  if (operand.kind == OperandKind::real && (type == Type::u16 || type == Type::i16))
-    return fmt::format("argument {} is a float where an integer of 16 bits is meant", index);
-  Operand canonical = Operand::constant(operand.value);
-  canonical.neg = operand.neg;
-  canonical.abs = operand.abs;
-  if (operand != canonical) return fmt::format("argument {} is not as Operand::constant makes it", index);
+  if (is_literal_fma(d.kind) && index == literal_argument(d.kind))
+    return operand.kind == OperandKind::literal ? "" : fmt::format("argument {} is a literal", index);
+  if (!is_canonical(operand, d.args[static_cast<std::size_t>(index)].type))
+    return fmt::format("argument {} is not a constant in its one canonical form", index);
   // Only the scalar formats and the short vector ones have a dword for a literal (check_constant_bus).
-  if (operand.kind == OperandKind::literal && !is_scalar_kind(d.kind) && !has_short_form(d.kind))
+  if (operand.kind == OperandKind::literal && !is_scalar_kind(d.kind) && !has_short_form(d.kind) &&
+      !is_literal_fma(d.kind))
     return fmt::format("argument {} is a literal, which this encoding has no room for", index);
-  if (operand.kind == OperandKind::literal) return check_literal_of_half(type, operand.value);
   return {};
 }
 
@@ -155,6 +177,7 @@ std::string check_operand(const Desc& d, int index, const Operand& operand, cons
   if (!fits) return fmt::format("argument {} is of a kind that the instruction does not take there", index);
   if ((operand.neg || operand.abs) && !takes_source_modifiers(d, index))
     return fmt::format("argument {} is no floating-point source and takes no neg or abs", index);
+  if (operand.abs && !takes_abs(d, index)) return fmt::format("argument {} takes no abs", index);
   if (!operand.is_register()) return check_constant(d, index, operand);
   if (operand.count != arg.dwords)
     return fmt::format("argument {} has {} registers, the instruction takes {}", index, operand.count, arg.dwords);
@@ -178,7 +201,8 @@ bool same_range(const Operand& x, const Operand& y) { return x.value == y.value 
 // CDNA4 ISA 6.2.1: a vector instruction reads at most one scalar register (pair) and no literal beside it; VOP3 has no
 // room for a literal. m0 as a lane select does not count.
 std::string check_constant_bus(const Inst& inst, const Desc& d) {
-  const Operand* scalar = nullptr;
+  static const Operand vcc_read = vcc;
+  const Operand* scalar = d.kind == Kind::DIV_FMAS ? &vcc_read : nullptr;
   bool literal = false;
   for (int i = 0; i < max_args; ++i) {
     const Operand& operand = inst.args[static_cast<std::size_t>(i)];
@@ -191,11 +215,11 @@ std::string check_constant_bus(const Inst& inst, const Desc& d) {
     scalar = &operand;
   }
   if (literal && scalar) return "reads a literal and a scalar register";
-  if (literal && inst.form != Form::e32) return "VOP3 takes no literal constant";
+  if (literal && inst.form != Form::e32 && !is_literal_fma(d.kind)) return "VOP3 takes no literal constant";
   return {};
 }
 
-// The scalar formats have one dword for a literal, which both sources may name.
+// Scalar formats and literal FMAs have one dword for a literal, which several sources may name.
 std::string check_scalar_literals(const Inst& inst) {
   const Operand* literal = nullptr;
   for (const Operand& operand : inst.args) {
@@ -227,7 +251,7 @@ bool has_source_modifiers(const Inst& inst) {
 
 // DPP reaches vector registers only, and 64 bits only by broadcast within a row.
 std::string check_dpp(const Inst& inst, const Desc& d) {
-  if (d.kind == Kind::VOPC || d.kind == Kind::SWAP_LANES) return "has no DPP form";
+  if (d.kind == Kind::VOPC || d.kind == Kind::CMPX || d.kind == Kind::SWAP_LANES) return "has no DPP form";
   for (int i = 0; i < max_args; ++i) {
     const Arg& a = d.args[static_cast<std::size_t>(i)];
     if (a.role == Role::read && a.type != Type::mask &&
@@ -246,25 +270,39 @@ std::string check_dpp(const Inst& inst, const Desc& d) {
   return inst.mods.clamp || inst.mods.omod ? "DPP takes no clamp or output modifier" : "";
 }
 
+bool converts_from_small_floats(const Desc& d) {
+  return d.name == "v_cvt_f32_fp8" || d.name == "v_cvt_f32_bf8" || d.name == "v_cvt_pk_f32_fp8" ||
+         d.name == "v_cvt_pk_f32_bf8";
+}
+
+// SDWA has sources of one register, vector or scalar. Comparisons may write any scalar pair.
+std::string check_sdwa(const Inst& inst, const Desc& d) {
+  if (!has_sdwa(d)) return "has no SDWA form";
+  for (int i = 0; i < max_args; ++i)
+    if (d.args[static_cast<std::size_t>(i)].role == Role::read && inst.args[static_cast<std::size_t>(i)].is_constant())
+      return "SDWA takes no constants";
+  return {};
+}
+
 std::string check_form(const Inst& inst, const Desc& d) {
   const bool has_forms = has_short_form(d.kind);
   if (has_forms == (inst.form == Form::natural))
-    return has_forms ? "needs an encoding: e32, e64 or dpp" : "has one encoding only";
-  if (inst.form == Form::sdwa) return "the sdwa form is not supported";
+    return has_forms ? "needs an encoding: e32, e64, dpp or sdwa" : "has one encoding only";
   if (inst.form == Form::natural || inst.form == Form::e64) return {};
-  if (inst.form == Form::dpp) {
-    if (std::string problem = check_dpp(inst, d); !problem.empty()) return problem;
+  if (inst.form == Form::dpp || inst.form == Form::sdwa) {
+    const std::string problem = inst.form == Form::dpp ? check_dpp(inst, d) : check_sdwa(inst, d);
+    if (!problem.empty()) return problem;
   } else {
     if (has_source_modifiers(inst)) return "e32 has no modifiers";
-    const int second = d.kind == Kind::CARRY_OUT || d.kind == Kind::CARRY_IN ? 3 : 2;
+    const int second = first_source(d.kind) + 1;
     if (d.kind != Kind::VOP1 && d.kind != Kind::SWAP_LANES &&
         inst.args[static_cast<std::size_t>(second)].kind != OperandKind::vgpr)
       return "e32 takes a vector register as its second source";
   }
   for (int i = 0; i < max_args; ++i)
-    if (d.args[static_cast<std::size_t>(i)].type == Type::mask &&
+    if (d.args[static_cast<std::size_t>(i)].type == Type::mask && !(i == 0 && inst.form == Form::sdwa) &&
         inst.args[static_cast<std::size_t>(i)] != Operand(vcc))
-      return "e32 and dpp take vcc as the lane mask";
+      return "e32, dpp and sdwa take vcc as the lane mask";
   return {};
 }
 
@@ -321,6 +359,8 @@ void add_implicit(const Inst& inst, const Desc& d, std::vector<Access>& list) {
     touch(exec, false);
     touch(exec, true);
   }
+  if (d.kind == Kind::CMPX) touch(exec, true);
+  if (d.kind == Kind::DIV_FMAS) touch(vcc, false);
   if (inst.op == Op::s_cbranch_vccz || inst.op == Op::s_cbranch_vccnz) touch(vcc, false);
   if (inst.op == Op::s_cbranch_execz || inst.op == Op::s_cbranch_execnz) touch(exec, false);
   if (is_lds_dma(inst)) list.push_back({OperandKind::sgpr, m0.first, 1, false, -1});
@@ -347,8 +387,20 @@ std::string check_data_files(const Inst& inst, const Desc& d) {
 }  // namespace
 
 bool has_short_form(Kind k) {
-  return k == Kind::VOP1 || k == Kind::VOP2 || k == Kind::VOP2_ACC || k == Kind::VOPC || k == Kind::CARRY_OUT ||
-         k == Kind::CARRY_IN || k == Kind::SELECT || k == Kind::SWAP_LANES;
+  return k == Kind::VOP1 || k == Kind::VOP2 || k == Kind::VOP2_ACC || k == Kind::VOPC || k == Kind::CMPX ||
+         k == Kind::CARRY_OUT || k == Kind::CARRY_IN || k == Kind::SELECT || k == Kind::SWAP_LANES;
+}
+
+bool has_sdwa_result(const Desc& d) {
+  return d.kind != Kind::VOPC && d.kind != Kind::CMPX && !converts_from_small_floats(d);
+}
+
+bool has_sdwa(const Desc& d) {
+  if (!has_short_form(d.kind) || d.kind == Kind::VOP2_ACC || d.kind == Kind::SWAP_LANES) return false;
+  if (converts_from_small_floats(d)) return true;
+  for (const Arg& a : d.args)
+    if (a.dwords == 2 && a.type != Type::mask) return false;
+  return true;
 }
 
 std::vector<Access> accesses(const Inst& inst) {
@@ -366,6 +418,8 @@ std::vector<Access> accesses(const Inst& inst) {
     const int written = d.kind == Kind::BUFFER_ATOMIC ? d.memory_bytes / 4 : operand.count;
     list.push_back({operand.kind, first, static_cast<std::uint16_t>(written), true, index});
   }
+  if (inst.mods.dst_unused == DstUnused::preserve && inst.mods.dst_sel != Modifiers::whole_dword)
+    list.push_back({inst.args[0].kind, static_cast<std::uint16_t>(inst.args[0].value), 1, false, 0});
   add_implicit(inst, d, list);
   return list;
 }
@@ -399,7 +453,7 @@ std::string validate(const Inst& inst) {
   } else if (inst.form != Form::natural) {
     return "has one encoding only";
   }
-  if (is_scalar_kind(d.kind))
+  if (is_scalar_kind(d.kind) || is_literal_fma(d.kind))
     if (std::string problem = check_scalar_literals(inst); !problem.empty()) return problem;
   if (is_matrix_kind(d.kind))
     if (std::string problem = check_accumulator(inst); !problem.empty()) return problem;

@@ -62,6 +62,29 @@ bool read_dpp_modifier(std::string_view word, Modifiers& mods) {
   return false;
 }
 
+template <std::size_t N>
+std::optional<std::uint8_t> position_of(std::string_view word, const std::array<std::string_view, N>& names) {
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::uint8_t>(found - names.begin());
+}
+
+bool read_sdwa_modifier(std::string_view name, std::string_view value, Modifiers& mods) {
+  if (name == "dst_unused") {
+    const auto rest = position_of(value, sdwa_rests);
+    if (rest) mods.dst_unused = static_cast<DstUnused>(*rest);
+    return rest.has_value();
+  }
+  std::uint8_t* field = name == "dst_sel"    ? &mods.dst_sel
+                        : name == "src0_sel" ? &mods.src0_sel
+                        : name == "src1_sel" ? &mods.src1_sel
+                                             : nullptr;
+  const auto selection = position_of(value, sdwa_selections);
+  if (!field || !selection) return false;
+  *field = *selection;
+  return true;
+}
+
 bool read_wait(std::string_view word, Modifiers& mods) {
   for (const WaitField& wait : wait_fields) {
     std::string_view value = word;
@@ -111,11 +134,6 @@ bool read_modifier(std::string_view word, Inst& inst) {
     return name == "neg" && signs.has_value();
   }
   if (read_bit_list(name, value, desc(inst.op), mods)) return true;
-  if (name == "bitop3" && kind == Kind::BITOP3) {
-    const auto table = to_number_below(value, 256);
-    if (table) mods.bitop3 = static_cast<std::uint8_t>(*table);
-    return table.has_value();
-  }
   if (name == "offset1" && desc(inst.op).pair_stride != 0) {
     const auto offset = to_number_below(value, 256);
     if (offset) mods.offset1 = static_cast<std::uint8_t>(*offset);
@@ -139,6 +157,12 @@ bool read_modifier(std::string_view word, Inst& inst) {
     mods.*field.field = static_cast<std::uint8_t>(*number);
     return true;
   }
+  if (name == "bitop3") {
+    const auto table = to_number_below(value, 256);
+    if (table) mods.bitop3 = static_cast<std::uint8_t>(*table);
+    return table.has_value();
+  }
+  if (inst.form == Form::sdwa) return read_sdwa_modifier(name, value, mods);
   return inst.form == Form::dpp && read_dpp_modifier(word, mods);
 }
 

@@ -91,7 +91,14 @@ std::optional<Operand> to_argument(std::string_view text, const Desc& d, int ind
     case Kind::SMEM_BUFFER_LOAD:
       if (index == 2 && number) return Operand(OperandKind::literal, bits);
       break;
+    case Kind::VOP2_MK:
+      if (index == 2 && number) return Operand(OperandKind::literal, bits);
+      break;
+    case Kind::VOP2_AK:
+      if (index == 3 && number) return Operand(OperandKind::literal, bits);
+      break;
     case Kind::SOPK:
+    case Kind::SOPK_COMPARE:
       if (index == 1 && number) return Operand(OperandKind::literal, bits & 0xffff);
       break;
     case Kind::SOPP_COUNT:
@@ -103,6 +110,13 @@ std::optional<Operand> to_argument(std::string_view text, const Desc& d, int ind
       return std::nullopt;
     default:
       break;
+  }
+  // The pattern of an inline float is one in 32 bits alone; wider and narrower types read other bits from a literal.
+  const Type type = d.args[static_cast<std::size_t>(index)].type;
+  const bool is_narrow = is_16_bits(type);
+  if (number && (is_narrow || type == Type::u64 || type == Type::i64 || type == Type::f64)) {
+    const bool is_inline = *number >= -16 && *number <= 64;
+    return Operand(is_inline ? OperandKind::integer : OperandKind::literal, bits);
   }
   return to_operand(text);
 }
@@ -134,7 +148,8 @@ void read_mnemonic(std::string_view mnemonic, std::string_view line, Inst& inst)
   if (!op) throw Error("{} is not in the table: `{}`", mnemonic, line);
   inst.op = *op;
   const bool choice = has_short_form(desc(*op).kind);
-  if (choice && inst.form == Form::natural) throw Error("{} needs a suffix, _e32, _e64 or _dpp: `{}`", mnemonic, line);
+  if (choice && inst.form == Form::natural)
+    throw Error("{} needs a suffix, _e32, _e64, _dpp or _sdwa: `{}`", mnemonic, line);
   if (!choice && inst.form != Form::natural) throw Error("{} has one encoding and takes no suffix: `{}`", name, line);
 }
 
@@ -171,7 +186,9 @@ Inst parse_line(std::string_view original, const FindLabel& find_label) {
   if (static_cast<int>(words.size()) != expected - first)
     throw Error("{} takes {} operands, not {}: `{}`", d.name, expected - first, words.size(), line);
   for (int i = first; i < expected; ++i) {
-    const std::string_view word = words[static_cast<std::size_t>(i - first)];
+    std::string_view word = words[static_cast<std::size_t>(i - first)];
+    if (inst.form == Form::sdwa && take_brackets(word, "sext(", ")"))
+      inst.mods.sext |= static_cast<std::uint8_t>(1 << (i - first_source(d.kind)));
     const auto operand = to_argument(word, d, i, find_label);
     if (!operand) throw Error("operand {} of {} is not understood: `{}`", word, d.name, line);
     inst.args[static_cast<std::size_t>(i)] = *operand;

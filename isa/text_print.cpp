@@ -77,8 +77,10 @@ std::string argument_text(const Inst& inst, const Desc& d, int index, const Prog
   // LLVM writes the numbers of SOPP as it writes constants: decimal as far as an inline constant goes.
   if (d.kind == Kind::SOPP_COUNT && operand.kind == OperandKind::integer && operand.value > 64)
     return fmt::format("{:#x}", operand.value);
-  const Type type = d.args[static_cast<std::size_t>(index)].type;
-  return operand_text(operand, type == Type::u64 || type == Type::i64 || type == Type::f64);
+  const Arg& a = d.args[static_cast<std::size_t>(index)];
+  const std::string text = operand_text(operand, a.type == Type::u64 || a.type == Type::i64 || a.type == Type::f64);
+  const int source = index - first_source(d.kind);
+  return source >= 0 && (inst.mods.sext >> source & 1) ? "sext(" + text + ")" : text;
 }
 
 std::string bit_list(std::string_view name, int bits, int length) {
@@ -121,6 +123,20 @@ std::string dpp_text(const Modifiers& mods) {
   return mods.dpp_bound_ctrl ? text + " bound_ctrl:1" : text;
 }
 
+// Decimal up to 10, hexadecimal beyond.
+std::string number_text(int number) { return number <= 10 ? fmt::format("{}", number) : fmt::format("{:#x}", number); }
+
+std::string sdwa_text(const Inst& inst, const Desc& d) {
+  const Modifiers& mods = inst.mods;
+  std::string text;
+  if (has_sdwa_result(d))
+    text = fmt::format(" dst_sel:{} dst_unused:{}", sdwa_selections.at(mods.dst_sel),
+                       sdwa_rests.at(static_cast<std::size_t>(mods.dst_unused)));
+  text += fmt::format(" src0_sel:{}", sdwa_selections.at(mods.src0_sel));
+  if (d.kind != Kind::VOP1) text += fmt::format(" src1_sel:{}", sdwa_selections.at(mods.src1_sel));
+  return text;
+}
+
 std::string wait_text(const Modifiers& mods) {
   std::string text, none;
   for (const WaitField& wait : wait_fields) {
@@ -150,9 +166,7 @@ std::string modifiers_text(const Inst& inst, const Desc& d) {
   text += offset_text(mods, d);
   for (const Flag& flag : memory_flags)
     if (mods.*flag.field) text += fmt::format(" {}", flag.name);
-  // As LLVM writes it: hexadecimal from 11 on.
-  if (mods.bitop3)
-    text += mods.bitop3 <= 10 ? fmt::format(" bitop3:{}", mods.bitop3) : fmt::format(" bitop3:{:#x}", mods.bitop3);
+  if (d.kind == Kind::BITOP3 && mods.bitop3) text += " bitop3:" + number_text(mods.bitop3);
   text += lists_text(inst, d);
   if (mods.clamp) text += " clamp";
   if (mods.omod) text += fmt::format(" {}", output_modifiers[mods.omod & 3]);
@@ -164,6 +178,7 @@ std::string modifiers_text(const Inst& inst, const Desc& d) {
       text += fmt::format(" {}:{}", field.name, mods.*field.field);
   }
   if (inst.form == Form::dpp) text += dpp_text(mods);
+  if (inst.form == Form::sdwa) text += sdwa_text(inst, d);
   return text;
 }
 

@@ -81,6 +81,11 @@ struct Field {
 inline constexpr std::array<Field, 3> matrix_fields = {
     {{"cbsz", &Modifiers::cbsz}, {"abid", &Modifiers::abid}, {"blgp", &Modifiers::blgp}}};
 
+// Selections and rests of SDWA by their codes.
+inline constexpr std::array<std::string_view, 7> sdwa_selections = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
+                                                                    "WORD_0", "WORD_1", "DWORD"};
+inline constexpr std::array<std::string_view, 3> sdwa_rests = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
+
 inline constexpr std::array<std::string_view, 4> output_modifiers = {"", "mul:2", "mul:4", "div:2"};
 
 // name(number) of s_waitcnt; a counter at its highest value is not waited for.

@@ -30,6 +30,7 @@ AiterRun emulate(const AiterCommand& command, const AiterKernel& kernel, const A
   options.max_instructions = command.max_instructions;
   options.strict = command.strict;
   options.shuffle_seed = command.shuffle_seed;
+  options.machine = command.machine;
   options.progress = [&bar](std::uint64_t done, std::uint64_t) { bar.done() = static_cast<std::int64_t>(done); };
   return run_aiter(kernel, command.problem, inputs, options);
 }

@@ -1,6 +1,7 @@
 // zyfa-run --abi aiter-...: runs an object of AITER's and reports like zyfa-run does for ours.
 #pragma once
 
+#include "isa/machine.h"
 #include "runtime_loader/aiter_inputs.h"
 #include "runtime_loader/compare.h"
 
@@ -19,6 +20,7 @@ struct AiterCommand {
   std::uint64_t max_instructions = 0;
   bool strict = false;
   std::optional<std::uint64_t> shuffle_seed;
+  isa::Machine machine;
 };
 
 // The exit code: 0 if the kernel ran to its end and passed, or was not checked, and nothing was found. Throws Error for

@@ -1,5 +1,6 @@
 // zyfa-run: runs a generated kernel on real input and compares what it wrote with attention in double precision.
 
+#include "generator/machine_file.h"
 #include "isa/error.h"
 #include "runtime_loader/aiter_command.h"
 #include "runtime_loader/emulate.h"
@@ -43,10 +44,15 @@ struct Arguments {
   std::optional<float> softmax_scale;
   bool distinct_descales = false, v_ones = false, json = false, strict = false;
   std::optional<std::uint64_t> shuffle_seed;
+  std::string machine_file;
   int threads = 0, check_stride = 1;
   std::uint64_t max_instructions = emulator::Options{}.max_instructions;
   std::optional<double> tolerance;
 };
+
+isa::Machine machine_of(const Arguments& args) {
+  return args.machine_file.empty() ? isa::Machine{} : generator::load_machine(args.machine_file);
+}
 
 AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
   const generator::AttentionConfig& config = kernel.manifest.config;
@@ -80,6 +86,7 @@ EmulatedRun emulate(const Arguments& args, const Kernel& kernel, const Attention
   options.emulator.max_instructions = args.max_instructions;
   options.emulator.strict = args.strict;
   options.emulator.shuffle_seed = args.shuffle_seed;
+  options.emulator.machine = machine_of(args);
   options.emulator.progress = [&bar](std::uint64_t done, std::uint64_t) {
     bar.done() = static_cast<std::int64_t>(done);
   };
@@ -201,7 +208,8 @@ int run_foreign(const Arguments& args) {
                             .check_stride = args.check_stride,
                             .max_instructions = args.max_instructions,
                             .strict = args.strict,
-                            .shuffle_seed = args.shuffle_seed});
+                            .shuffle_seed = args.shuffle_seed,
+                            .machine = machine_of(args)});
 }
 
 int run(Arguments args) {
@@ -270,6 +278,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--strict", args.strict, "report what the architecture leaves undefined (docs/strict.md), and fail");
   app.add_option("--shuffle", args.shuffle_seed, "random order of waves and latencies, from this seed");
+  app.add_option("--machine", args.machine_file,
+                 "JSON file of machine parameters, as zyfa-gen takes it: arithmetic (docs/numerics.md), wait states");
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   for (const char* name : {"--head-dim", "--v-head-dim", "--causal", "--seqlens", "--seqlens-k", "--no-check"})

@@ -58,4 +58,9 @@ std::uint64_t scalar_source64(const Wave& wave, const isa::Operand& operand, boo
   }
 }
 
+std::uint64_t scalar_source_f64(const Wave& wave, const isa::Operand& operand) {
+  if (operand.kind == OperandKind::literal) return std::uint64_t{operand.value} << 32;
+  return scalar_source64(wave, operand, true);
+}
+
 }  // namespace zyfa::emulator

@@ -1,7 +1,8 @@
 // MFMA rows with several blocks or FP64: small matrices that nobody's time goes into, so one plain reading of the
 // layouts for all of them. The order of the sums is that of execute_matrix.cpp: from C on, k ascending, one rounding a
-// step.
+// step, unless the machine sums otherwise. Its flushing of denormals is not modelled here.
 #include "isa/emulator/execute_parts.h"
+#include "isa/emulator/matrix_models.h"
 #include "isa/isa.h"
 #include "isa/matrix_layout.h"
 #include "isa/numeric.h"
@@ -126,7 +127,10 @@ void multiply(Wave& wave, const Inst& inst) {
         T sum = accumulator<T>(wave, inst, place);
         const auto a_row = static_cast<std::size_t>((block * d.m + row) * d.k);
         const auto b_row = static_cast<std::size_t>((block * d.n + column) * d.k);
-        for (std::size_t k = 0; k < d.k; ++k) sum = multiply_add(a[a_row + k], b[b_row + k], sum);
+        if constexpr (std::is_same_v<T, float>)
+          sum = modelled_sum(wave.numerics.mfma_accumulation, {&a[a_row], &b[b_row], 1, 1, d.k, 8}, sum);
+        else
+          for (std::size_t k = 0; k < d.k; ++k) sum = multiply_add(a[a_row + k], b[b_row + k], sum);
         results.push_back({place, code_of(sum)});
       }
   constexpr int words = sizeof(T) / 4;

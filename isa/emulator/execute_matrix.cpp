@@ -1,8 +1,8 @@
 // Matrix rows. A and B are decoded once per instruction to float tiles [k][row] and [k][column]; then every
 // element of D is a chain of single-rounded fused multiply-adds over k in ascending order, starting from C.
-// CDNA4's internal precision is not known (gfx950.md 4); this order is the same on every host. Denormals are
-// kept, MODE is ignored (measured on CDNA3), and so is EXEC: all 64 lanes take part in the product of their
-// matrices.
+// CDNA4's internal precision is not known (gfx950.md 4); this order is the same on every host, and a machine file may
+// ask for others, as for denormals to be flushed (isa/machine.h). MODE is ignored (measured on CDNA3), and so is EXEC:
+// all 64 lanes take part in the product of their matrices.
 #include "isa/emulator/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,6 +11,7 @@
 
 #include "isa/emulator/execute_parts.h"
 #include "isa/emulator/lane_math.h"
+#include "isa/emulator/matrix_models.h"
 #include "isa/isa.h"
 #include "isa/matrix_layout.h"
 
@@ -134,6 +135,31 @@ void accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int de
 }
 #endif
 
+// Groups in which models sum products: 8 k of 16 bits, twice as many of 8 bits and less (MMASIM on CDNA3).
+constexpr int group_of(int format) { return bits_of_format(format) >= 16 ? 8 : 16; }
+
+// What a machine that flushes denormals makes of them. Formats of 8 bits and less keep theirs: nothing says otherwise.
+HWY_INLINE float without_denormal_of(int format, float x) {
+  const float least = format == f16 ? 0x1p-14f : 0x1p-126f;
+  return magnitude_of(x) < least ? with_sign_of(0.0f, x) : x;
+}
+void flush_tile(const Wave& wave, int format, float* tile, int count) {
+  if (HWY_LIKELY(wave.numerics.mfma_denormals == isa::MfmaDenormals::kept) || bits_of_format(format) < 16) return;
+  for (int i = 0; i < count; ++i) tile[i] = without_denormal_of(format, tile[i]);
+}
+
+// accumulate(), or what the machine does instead.
+template <int width>
+void sum_products(const Wave& wave, const float* a, const float* b, int depth, int group, float* tile_d) {
+  if (HWY_LIKELY(wave.numerics.mfma_accumulation == isa::MfmaAccumulation::fma_chain))
+    return accumulate<width>(a, b, depth, tile_d);
+  for (int row = 0; row < width; ++row)
+    for (int column = 0; column < width; ++column) {
+      float& d = tile_d[row * width + column];
+      d = modelled_sum(wave.numerics.mfma_accumulation, {a + row, b + column, width, width, depth, group}, d);
+    }
+}
+
 template <int width, class T>
 void load_c(const Wave& wave, const Operand& operand, T* tile) {
   if (!operand.is_register() || operand.kind == isa::OperandKind::sgpr) {
@@ -186,7 +212,7 @@ void accumulate_scaled(const Wave& wave, const Inst& inst, const float* a, const
     load_scales<width>(wave, inst.args[5], (select_low >> 1 & 1) + 2 * (select_high >> 1 & 1), block, scale_b);
     alignas(64) float dot[width * width] = {};
     const int first = block * isa::scale_block_k * width;
-    accumulate<width>(a + first, b + first, isa::scale_block_k, dot);
+    sum_products<width>(wave, a + first, b + first, isa::scale_block_k, 16, dot);
     for (int row = 0; row < width; ++row)
       for (int column = 0; column < width; ++column) {
         const int i = row * width + column;
@@ -204,7 +230,11 @@ void mfma(Wave& wave, const Inst& inst) {
   decode_tile<format_a, width, k>(wave, inst.args[1], a);
   decode_tile<format_b, width, k>(wave, inst.args[2], b);
   load_c<width>(wave, inst.args[3], d);
-  accumulate<width>(a, b, k, d);
+  flush_tile(wave, format_a, a, k * width);
+  flush_tile(wave, format_b, b, k * width);
+  flush_tile(wave, f32, d, width * width);
+  sum_products<width>(wave, a, b, k, group_of(format_a), d);
+  flush_tile(wave, f32, d, width * width);
   store_d<width>(wave, inst.args[0], d);
 }
 
@@ -284,7 +314,11 @@ void smfmac(Wave& wave, const Inst& inst) {
     decode_sparse<format_a, width, k>(wave, inst, a);
     decode_tile<format_b, width, k>(wave, inst.args[2], b);
     load_c<width>(wave, inst.args[0], d);
-    accumulate<width>(a, b, k, d);
+    flush_tile(wave, format_a, a, k * width);
+    flush_tile(wave, format_b, b, k * width);
+    flush_tile(wave, f32, d, width * width);
+    sum_products<width>(wave, a, b, k, group_of(format_a), d);
+    flush_tile(wave, f32, d, width * width);
     store_d<width>(wave, inst.args[0], d);
   }
 }
@@ -297,10 +331,12 @@ void mfma_f8f6f4(Wave& wave, const Inst& inst) {
   decode_f8f6f4<width, k>(wave, inst.args[1], inst.mods.cbsz, a);
   decode_f8f6f4<width, k>(wave, inst.args[2], inst.mods.blgp, b);
   load_c<width>(wave, inst.args[3], d);
+  flush_tile(wave, f32, d, width * width);
   if constexpr (scaled)
     accumulate_scaled<width>(wave, inst, a, b, k, d);
   else
-    accumulate<width>(a, b, k, d);
+    sum_products<width>(wave, a, b, k, group_of(e4m3), d);
+  flush_tile(wave, f32, d, width * width);
   store_d<width>(wave, inst.args[0], d);
 }
 

@@ -1,4 +1,4 @@
-// Packed halves, dot products, fma of mixed widths, and v_bitop3.
+// Packed halves, dot products and fma of mixed widths.
 #include "isa/emulator/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -26,6 +26,19 @@ namespace rows {
 #undef LANE_FUNCTION
 }  // namespace rows
 
+// An element of a pair, and what is computed of it.
+template <class T>
+HWY_INLINE auto element(u32 half) {
+  if constexpr (is_f16<T>)
+    return f16::of(half);
+  else if constexpr (std::is_signed_v<T>)
+    return i32{static_cast<T>(half)};
+  else
+    return u32{static_cast<T>(half)};
+}
+template <class T>
+using ElementResult = std::conditional_t<is_f16<T>, double, std::conditional_t<std::is_signed_v<T>, i32, u32>>;
+
 // The half of source `i` (from 0) that the low or high result takes, in the low half of 64 words.
 template <class T>
 const u32* half_source(const Wave& wave, const Inst& inst, int i, bool for_high, Lanes& buffer) {
@@ -37,29 +50,35 @@ const u32* half_source(const Wave& wave, const Inst& inst, int i, bool for_high,
   return source_words(wave, operand, 0, Source<T>::scalar_word(wave, operand, 0), modifiers, buffer);
 }
 
+template <class Row, class T>
+void half_results(const Wave& wave, const Inst& inst, const u32* a, const u32* b, const u32* c, Lanes& halves) {
+  if constexpr (is_f16<T>) {
+    for (std::size_t i = 0; i < lanes; ++i)
+      halves[i] =
+          f16_result(wave, inst, Row::template result<double>(element<T>(a[i]), element<T>(b[i]), element<T>(c[i])));
+  } else if (inst.mods.clamp) {
+    for (std::size_t i = 0; i < lanes; ++i)
+      halves[i] = static_cast<T>(held_between<T>(
+          Row::template result<i64>(i64{element<T>(a[i])}, i64{element<T>(b[i])}, i64{element<T>(c[i])})));
+  } else {
+    for (std::size_t i = 0; i < lanes; ++i)
+      halves[i] = static_cast<u32>(
+          Row::template result<ElementResult<T>>(element<T>(a[i]), element<T>(b[i]), element<T>(c[i])));
+  }
+}
+
 template <class Row, class T, int sources>
 void packed_halves(Wave& wave, const Inst& inst) {
-  constexpr bool clamps_integer = !is_f16<T>;
-  Words both;
+  Words both[2];
   for (int half = 0; half < 2; ++half) {
     Words buffer[3];
     const u32* a = half_source<T>(wave, inst, 0, half == 1, buffer[0].lane);
     const u32* b = half_source<T>(wave, inst, 1, half == 1, buffer[1].lane);
     const u32* c = sources == 3 ? half_source<T>(wave, inst, 2, half == 1, buffer[2].lane) : a;
-    Result<T> result;
-    if (clamps_integer && inst.mods.clamp) {
-      for (std::size_t i = 0; i < lanes; ++i)
-        result.set(i,
-                   static_cast<typename T::ResultValue>(held_between<T>(Row::template result<i64>(
-                       static_cast<i64>(T::of(a[i])), static_cast<i64>(T::of(b[i])), static_cast<i64>(T::of(c[i]))))));
-    } else {
-      for (std::size_t i = 0; i < lanes; ++i)
-        result.set(i, Row::template result<typename T::ResultValue>(T::of(a[i]), T::of(b[i]), T::of(c[i])));
-    }
-    const Lanes& halves = result.finished(wave, inst);
-    for (std::size_t i = 0; i < lanes; ++i) both.lane[i] = half == 0 ? halves[i] : both.lane[i] | halves[i] << 16;
+    half_results<Row, T>(wave, inst, a, b, c, both[half].lane);
   }
-  write_masked(wave.lanes_of(inst.args[0]), both.lane, wave.exec());
+  for (std::size_t i = 0; i < lanes; ++i) both[0].lane[i] = (both[0].lane[i] & 0xffffU) | both[1].lane[i] << 16;
+  write_masked(wave.lanes_of(inst.args[0]), both[0].lane, wave.exec());
 }
 
 // D = C + the products of the elements of A and B. neg_lo and neg_hi turn the halves of fp16 and bf16 pairs.
@@ -84,26 +103,6 @@ void dot(Wave& wave, const Inst& inst) {
   result.write(wave, inst);
 }
 
-// Bit i of the table is the result for the three bits of i, A's the highest (CDNA4 ISA pseudo code of v_bitop3).
-HWY_INLINE u32 any_function(u32 table, u32 a, u32 b, u32 c) {
-  u32 result = 0;
-  for (int i = 0; i < 8; ++i)
-    result |= (table >> i & 1 ? ~0U : 0U) & (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-  return result;
-}
-template <class T>
-void bitop3(Wave& wave, const Inst& inst) {
-  const Source<T> a(wave, inst, 1, false, (inst.mods.op_sel & 1) != 0);
-  const Source<T> b(wave, inst, 2, false, (inst.mods.op_sel & 2) != 0);
-  const Source<T> c(wave, inst, 3, false, (inst.mods.op_sel & 4) != 0);
-  Result<T> result;
-  for (std::size_t i = 0; i < lanes; ++i) result.set(i, any_function(inst.mods.bitop3, a[i], b[i], c[i]));
-  if constexpr (is_half<T>)
-    write_half(wave.lanes_of(inst.args[0]), result.finished(wave, inst), (inst.mods.op_sel & 8) != 0, wave.exec());
-  else
-    result.write(wave, inst);
-}
-
 // Source i of v_fma_mix: a float, or with op_sel_hi's bit the half that op_sel's bit picks.
 inline void mixed_source(const Wave& wave, const Inst& inst, int i, std::array<float, lanes>& to) {
   const bool is_f16 = (isa::op_sel_hi(inst) >> i & 1) != 0;
@@ -111,7 +110,7 @@ inline void mixed_source(const Wave& wave, const Inst& inst, int i, std::array<f
     for (std::size_t lane = 0; lane < lanes; ++lane) to[lane] = source[lane];
   };
   if (is_f16)
-    fill(Source<f16>(wave, inst, i + 1, false, (inst.mods.op_sel >> i & 1) != 0));
+    fill(Source<f16>(wave, inst, i + 1));
   else
     fill(Source<float>(wave, inst, i + 1));
 }
@@ -133,7 +132,6 @@ void mix(Wave& wave, const Inst& inst) {
 // clang-format off
 constexpr Execute functions[] = {
 #define INSTRUCTION(name) nullptr,
-#define BITOP3(name, T) bitop3<T>,
 #define MIX(name, bits, first_bit) mix<bits, first_bit>,
 #define PK16_2(name, T, ...) packed_halves<rows::name, T, 2>,
 #define PK16_3(name, T, ...) packed_halves<rows::name, T, 3>,

@@ -20,4 +20,7 @@ void execute_blocks(Wave& wave, const isa::Inst& inst);
 // zero, or its sign if the operand is a signed integer (LLVM AMDGPUOperandSyntax, conversion of literals).
 std::uint64_t scalar_source64(const Wave& wave, const isa::Operand& operand, bool is_signed);
 
+// The same where an fp64 is meant: a literal is its high half.
+std::uint64_t scalar_source_f64(const Wave& wave, const isa::Operand& operand);
+
 }  // namespace zyfa::emulator

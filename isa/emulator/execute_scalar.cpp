@@ -43,6 +43,16 @@ u32 immediate(const isa::Operand& operand) { return sign_extend(operand.value, 1
   const D r = result; \
   wave.scc = next_scc; \
   write<D>(wave, inst.args[0], r);)
+#define SOP1_ACC(name, D, A, use, result, next_scc) EXECUTE(name, \
+  const A a = source<A>(wave, inst.args[1]); \
+  const D d = source<D>(wave, inst.args[0]); \
+  const D r = result; \
+  wave.scc = next_scc; \
+  write<D>(wave, inst.args[0], r);)
+#define SOPK_COMPARE(name, A, next_scc) EXECUTE(name, \
+  const A a = source<A>(wave, inst.args[0]); \
+  const A b = static_cast<A>(std::is_signed_v<A> ? immediate(inst.args[1]) : inst.args[1].value & 0xffff); \
+  wave.scc = next_scc;)
 #define SOP2(name, D, A, B, use, result, next_scc) EXECUTE(name, \
   const A a = source<A>(wave, inst.args[1]); \
   const B b = source<B>(wave, inst.args[2]); \

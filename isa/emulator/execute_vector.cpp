@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 
 #include "isa/emulator/lane_access-inl.h"
+#include "isa/modifiers.h"
 
 #include <limits>
 
@@ -32,6 +33,7 @@ namespace rows {
 #define VOP2_ACC(name, D, A, B, cls, ...) RETURN(name, __VA_ARGS__)
 #define VOP3_2(name, D, A, B, cls, ...) RETURN(name, __VA_ARGS__)
 #define VOP3_3(name, D, A, B, C, cls, ...) RETURN(name, __VA_ARGS__)
+#define DIV_FMAS(name, D, ...) LANE_FUNCTION(name, const bool mask = bit; const D r = __VA_ARGS__; return r;)
 #define HALF2(name, A, B, cls, ...) \
   LANE_FUNCTION(name, [[maybe_unused]] const bool ovfl = bit; const D r = __VA_ARGS__; return r;)
 #define HALF3(name, A, B, C, cls, ...) \
@@ -40,7 +42,29 @@ namespace rows {
 #define HALVES3(name, D, A, B, C, cls, ...) RETURN(name, __VA_ARGS__)
 #define PACK_U8(name, D, A, B, C, cls, ...) \
   LANE_FUNCTION(name, const bool truncates = bit; const D r = __VA_ARGS__; return r;)
+#define LITERAL_FUNCTION(name, second, third, ...)                                 \
+  struct name {                                                                    \
+    static constexpr isa::Op op = isa::Op::name;                                   \
+    template <class D>                                                             \
+    static HWY_INLINE D result(auto a, auto second, auto third, auto, int, bool) { \
+      return __VA_ARGS__;                                                          \
+    }                                                                              \
+  };
+#define VOP2_MK(name, ...) LITERAL_FUNCTION(name, k, b, __VA_ARGS__)
+#define VOP2_AK(name, ...) LITERAL_FUNCTION(name, b, k, __VA_ARGS__)
+#define TWO_RESULTS(name, value, flag)                                                                              \
+  struct name {                                                                                                     \
+    static HWY_INLINE auto result(auto a, auto b, auto c) { return value; }                                         \
+    static HWY_INLINE bool bit([[maybe_unused]] auto a, [[maybe_unused]] auto b, auto c, [[maybe_unused]] auto r) { \
+      return flag;                                                                                                  \
+    }                                                                                                               \
+  };
+#define DIV_SCALE(name, D, value, flag) TWO_RESULTS(name, value, flag)
+#define MAD_WIDE(name, D, A, value, flag) TWO_RESULTS(name, value, flag)
 #define VOPC(name, A, ...) RETURN(name, __VA_ARGS__)
+#define VOPC_CLASS(name, A, ...) RETURN(name, __VA_ARGS__)
+#define CMPX(name, A, ...) RETURN(name, __VA_ARGS__)
+#define CMPX_CLASS(name, A, ...) RETURN(name, __VA_ARGS__)
 #define CARRY_OUT(name, ...) RETURN(name, __VA_ARGS__)
 #define CARRY_IN(name, ...) LANE_FUNCTION(name, const bool carry = bit; const D r = __VA_ARGS__; return r;)
 #define SELECT(name, ...) LANE_FUNCTION(name, const bool mask = bit; const D r = __VA_ARGS__; return r;)
@@ -49,20 +73,13 @@ namespace rows {
 #include "isa/gfx950.def"
 #undef LANE_FUNCTION
 #undef RETURN
+#undef LITERAL_FUNCTION
+#undef TWO_RESULTS
 }  // namespace rows
 
-// Integer rows that `clamp` saturates (LLVM gives its integer clamp operand to these of the table).
-constexpr bool saturates(isa::Op op) {
-  using enum isa::Op;
-  return op == v_add_u32 || op == v_sub_u32 || op == v_subrev_u32 || op == v_add_i32 || op == v_sub_i32 ||
-         op == v_mad_u32_u24 || op == v_mad_i32_i24 || op == v_add_u16 || op == v_sub_u16 || op == v_subrev_u16 ||
-         op == v_add_i16 || op == v_sub_i16 || op == v_mad_u16 || op == v_mad_i16 || op == v_mad_u32_u16 ||
-         op == v_mad_i32_i16;
-}
-
 template <class D>
-HWY_INLINE typename ResultOf<D>::Type saturated(i64 exact) {
-  return static_cast<typename ResultOf<D>::Type>(held_between<D>(exact));
+HWY_INLINE D saturated(i64 exact) {
+  return static_cast<D>(held_between<D>(exact));
 }
 
 // VOP1, VOP2, VOP3: D = f(A, B, C). `d`, the old destination, is read by the rows of kind VOP2_ACC only.
@@ -73,7 +90,7 @@ void each_lane(Wave& wave, const Inst& inst) {
   const Source<C> c(wave, inst, 3);
   const Source<Old> d(wave, inst, 0);
   Result<D> result;
-  if constexpr (saturates(Row::op)) {
+  if constexpr (isa::saturates(Row::op)) {
     if (HWY_UNLIKELY(inst.mods.clamp)) {
       for (std::size_t i = 0; i < lanes; ++i)
         result.set(i, saturated<D>(Row::template result<i64>(static_cast<i64>(a[i]), static_cast<i64>(b[i]),
@@ -86,25 +103,15 @@ void each_lane(Wave& wave, const Inst& inst) {
   result.write(wave, inst);
 }
 
-template <class T>
-bool takes_high_half(const Inst& inst, int source) {
-  return is_half<T> && (inst.mods.op_sel >> source & 1) != 0;
-}
-
 // VOP3 with op_sel. A result of 16 bits goes to the half that its last bit says.
 template <class Row, class D, class A, class B, class C>
 void each_lane_of_halves(Wave& wave, const Inst& inst) {
-  const Source<A> a(wave, inst, 1, false, takes_high_half<A>(inst, 0));
-  const Source<B> b(wave, inst, 2, false, takes_high_half<B>(inst, 1));
-  const Source<C> c(wave, inst, 3, false, takes_high_half<C>(inst, 2));
+  const Source<A> a(wave, inst, 1);
+  const Source<B> b(wave, inst, 2);
+  const Source<C> c(wave, inst, 3);
   Result<D> result;
   for (std::size_t i = 0; i < lanes; ++i)
     result.set(i, Row::template result<typename ResultOf<D>::Type>(a[i], b[i], c[i], 0, 0, false));
-  if constexpr (saturates(Row::op)) {
-    for (std::size_t i = 0; inst.mods.clamp && i < lanes; ++i)
-      result.set(i, saturated<D>(Row::template result<i64>(static_cast<i64>(a[i]), static_cast<i64>(b[i]),
-                                                           static_cast<i64>(c[i]), 0, 0, false)));
-  }
   if constexpr (is_half<D>)
     write_half(wave.lanes_of(inst.args[0]), result.finished(wave, inst), (inst.mods.op_sel & 8) != 0, wave.exec());
   else
@@ -137,19 +144,84 @@ void each_half(Wave& wave, const Inst& inst) {
   const int shift = inst.mods.op_sel & 8 ? 16 : 0;
   const u32 kept = inst.mods.op_sel & 8 ? 0x0000ffffU : 0xffff0000U;
   Result<u32> result;
+  if constexpr (isa::saturates(Row::op)) {
+    if (HWY_UNLIKELY(inst.mods.clamp)) {
+      for (std::size_t i = 0; i < lanes; ++i) {
+        const i64 exact = Row::template result<i64>(static_cast<i64>(a[i]), static_cast<i64>(b[i]),
+                                                    static_cast<i64>(c[i]), 0, 0, false);
+        result.set(i, (d[i] & kept) | u32{static_cast<u16>(saturated<A>(exact))} << shift);
+      }
+      return result.write(wave, inst);
+    }
+  }
   for (std::size_t i = 0; i < lanes; ++i)
-    result.set(i, (d[i] & kept) | Row::template result<u32>(a[i], b[i], c[i], 0, 0, overflow_saturates) << shift);
+    result.set(i, (d[i] & kept) | (Row::template result<u32>(a[i], b[i], c[i], 0, 0, overflow_saturates) & 0xffffU)
+                                      << shift);
   result.write(wave, inst);
 }
 
-// A lane mask as result: inactive lanes give 0.
-template <class Row, class A>
+// A lane mask as result: inactive lanes give 0. CMPX writes it to EXEC, too.
+template <class Row, class A, class B, bool to_exec>
 void compare(Wave& wave, const Inst& inst) {
   const Source<A> a(wave, inst, 1, true);
-  const Source<A> b(wave, inst, 2);
+  const Source<B> b(wave, inst, 2);
   alignas(64) std::array<std::uint8_t, lanes> bit;
   for (std::size_t i = 0; i < lanes; ++i) bit[i] = Row::template result<bool>(a[i], b[i], 0, 0, 0, false);
-  wave.set_scalar64(static_cast<int>(inst.args[0].value), lane_mask(bit) & written_lanes(wave, inst));
+  const u64 mask = lane_mask(bit) & written_lanes(wave, inst);
+  wave.set_scalar64(static_cast<int>(inst.args[0].value), mask);
+  if constexpr (to_exec) wave.set_scalar64(isa::exec.first, mask);
+}
+
+// A value and a lane mask from three sources.
+template <class Row, class D, class A>
+void two_results(Wave& wave, const Inst& inst) {
+  const Source<A> a(wave, inst, 2);
+  const Source<A> b(wave, inst, 3);
+  const Source<D> c(wave, inst, 4);
+  Result<D> result;
+  alignas(64) std::array<std::uint8_t, lanes> bit;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    const D value = Row::result(a[i], b[i], c[i]);
+    result.set(i, value);
+    bit[i] = Row::bit(a[i], b[i], c[i], value);
+  }
+  const u64 mask = lane_mask(bit) & written_lanes(wave, inst);
+  result.write(wave, inst);
+  wave.set_scalar64(static_cast<int>(inst.args[1].value), mask);
+}
+
+// VCC says which lanes scale.
+template <class Row, class T>
+void divide_step(Wave& wave, const Inst& inst) {
+  const Source<T> a(wave, inst, 1);
+  const Source<T> b(wave, inst, 2);
+  const Source<T> c(wave, inst, 3);
+  const u64 mask = wave.vcc();
+  Result<T> result;
+  for (std::size_t i = 0; i < lanes; ++i) result.set(i, Row::template result<T>(a[i], b[i], c[i], 0, 0, mask >> i & 1));
+  result.write(wave, inst);
+}
+
+// Any function of three bits, as the sum of its minterms.
+template <class T>
+void combine_bits(Wave& wave, const Inst& inst) {
+  const Source<T> a(wave, inst, 1);
+  const Source<T> b(wave, inst, 2);
+  const Source<T> c(wave, inst, 3);
+  const Source<u32> d(wave, inst, 0);
+  std::array<u32, 8> term;
+  for (std::size_t i = 0; i < 8; ++i) term[i] = inst.mods.bitop3 >> i & 1 ? ~0U : 0U;
+  const int shift = inst.mods.op_sel & 8 ? 16 : 0;
+  const u32 kept = sizeof(T) == 4 ? 0U : inst.mods.op_sel & 8 ? 0x0000ffffU : 0xffff0000U;
+  Result<u32> result;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    const u32 x = a[i], y = b[i], z = c[i];
+    const u32 without_x = (~y & ~z & term[0]) | (~y & z & term[1]) | (y & ~z & term[2]) | (y & z & term[3]);
+    const u32 with_x = (~y & ~z & term[4]) | (~y & z & term[5]) | (y & ~z & term[6]) | (y & z & term[7]);
+    const u32 value = (~x & without_x) | (x & with_x);
+    result.set(i, (d[i] & kept) | (value << shift & ~kept));
+  }
+  result.write(wave, inst);
 }
 
 // Sums and differences of 33 bits. The borrow of a difference is bit 32 of the 64-bit one; `carry_arg` is the
@@ -260,7 +332,7 @@ inline void copy(Wave& wave, const Inst& inst) {
 }
 inline void nothing(Wave&, const Inst&) {}
 
-constexpr bool is_subtraction(isa::Op op) { return op == isa::Op::v_sub_co_u32 || op == isa::Op::v_subb_co_u32; }
+constexpr bool is_subtraction(isa::Op op) { return op != isa::Op::v_add_co_u32 && op != isa::Op::v_addc_co_u32; }
 
 // clang-format off
 constexpr Execute functions[] = {
@@ -275,7 +347,16 @@ constexpr Execute functions[] = {
 #define HALVES2(name, D, A, B, ...) each_lane_of_halves<rows::name, D, A, B, void>,
 #define HALVES3(name, D, A, B, C, ...) each_lane_of_halves<rows::name, D, A, B, C>,
 #define PACK_U8(name, D, A, B, C, ...) pack_u8<rows::name, D, A, B, C>,
-#define VOPC(name, A, ...) compare<rows::name, A>,
+#define VOPC(name, A, ...) compare<rows::name, A, A, false>,
+#define VOPC_CLASS(name, A, ...) compare<rows::name, A, u32, false>,
+#define CMPX(name, A, ...) compare<rows::name, A, A, true>,
+#define CMPX_CLASS(name, A, ...) compare<rows::name, A, u32, true>,
+#define VOP2_MK(name, ...) each_lane<rows::name, f32, f32, f32, f32, void>,
+#define VOP2_AK(name, ...) each_lane<rows::name, f32, f32, f32, f32, void>,
+#define BITOP3(name, T) combine_bits<T>,
+#define DIV_SCALE(name, T, ...) two_results<rows::name, T, T>,
+#define DIV_FMAS(name, T, ...) divide_step<rows::name, T>,
+#define MAD_WIDE(name, D, A, ...) two_results<rows::name, D, A>,
 #define CARRY_OUT(name, ...) with_carry<rows::name, 0, is_subtraction(isa::Op::name)>,
 #define CARRY_IN(name, ...) with_carry<rows::name, 4, is_subtraction(isa::Op::name)>,
 #define SELECT(name, ...) select<rows::name>,

@@ -41,9 +41,6 @@ HWY_INLINE std::int32_t held_integer(float x, std::int32_t low, std::int32_t hig
   const float above = number > static_cast<float>(low) ? number : static_cast<float>(low);
   return static_cast<std::int32_t>(above < static_cast<float>(high) ? above : static_cast<float>(high));
 }
-HWY_INLINE std::int32_t held(std::int32_t x, std::int32_t low, std::int32_t high) {
-  return x < low ? low : x > high ? high : x;
-}
 // [-1, 1] and [0, 1] to the whole range, nearest even, NaN to 0 (measured on gfx1201 for fp16 sources).
 HWY_INLINE std::int32_t to_snorm16(float x) {
   const float number = x == x ? x : 0.0f;
@@ -66,18 +63,6 @@ HWY_INLINE std::uint32_t truncated_f16(float x) {
   const std::uint32_t nearest = double_to_f16(x, false);
   const float back = isa::f16_to_float(static_cast<std::uint16_t>(nearest));
   return nearest - (magnitude_of(back) > magnitude_of(x) ? 1 : 0);
-}
-
-template <class T>
-HWY_INLINE T middle_of(T a, T b, T c) {
-  return larger(smaller(a, b), smaller(larger(a, b), c));
-}
-// IEEE 754-2019 minimum and maximum: any NaN wins.
-HWY_INLINE float minimum(float a, float b) {
-  return a != a || b != b ? std::numeric_limits<float>::quiet_NaN() : min_num(a, b);
-}
-HWY_INLINE float maximum(float a, float b) {
-  return a != a || b != b ? std::numeric_limits<float>::quiet_NaN() : max_num(a, b);
 }
 
 // Mantissa in [0.5, 1) and exponent of a half; 0, infinity and NaN are their own mantissa with exponent 0.

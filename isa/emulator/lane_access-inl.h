@@ -28,7 +28,10 @@ using u32 = std::uint32_t;
 using i32 = std::int32_t;
 using u64 = std::uint64_t;
 using i64 = std::int64_t;
+using u16 = std::uint16_t;
+using i16 = std::int16_t;
 using f32 = float;
+using f64 = double;
 
 struct alignas(64) Words {
   Lanes lane;
@@ -39,22 +42,11 @@ struct alignas(64) Words {
 // getInlineEncodingV216 describes what the hardware does).
 struct f16 {
   using Value = float;
-  using ResultValue = double;  // rounded once, when written
   static Value of(u32 word) { return isa::f16_to_float(static_cast<std::uint16_t>(word)); }
 };
 struct bf16 {
   using Value = float;
   static Value of(u32 word) { return float_of(word << 16); }
-};
-struct u16 {
-  using Value = u32;
-  using ResultValue = u32;
-  static Value of(u32 word) { return word & 0xffffU; }
-};
-struct i16 {
-  using Value = i32;
-  using ResultValue = i32;
-  static Value of(u32 word) { return static_cast<i32>(word << 16) >> 16; }
 };
 // Two of them in a register, which expressions see as the register.
 struct f16x2 {
@@ -69,22 +61,15 @@ constexpr bool is_f16 = std::is_same_v<T, f16> || std::is_same_v<T, f16x2>;
 template <class T>
 constexpr bool is_bf16 = std::is_same_v<T, bf16> || std::is_same_v<T, bf16x2>;
 template <class T>
-constexpr bool is_half =
-    std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, u16> || std::is_same_v<T, i16>;
+constexpr bool is_half = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 template <class T>
 constexpr bool is_table_type = is_half<T> || is_f16<T> || is_bf16<T> || std::is_same_v<T, i16x2>;
 
 // An exact integer result held in the range of D.
 template <class D>
 HWY_INLINE i64 held_between(i64 exact) {
-  i64 low = 0, high = 65535;
-  if constexpr (std::is_same_v<D, i16>) {
-    low = -32768;
-    high = 32767;
-  } else if constexpr (!is_table_type<D>) {
-    low = std::numeric_limits<D>::min();
-    high = std::numeric_limits<D>::max();
-  }
+  constexpr i64 low = std::numeric_limits<D>::min();
+  constexpr i64 high = std::numeric_limits<D>::max();
   return exact < low ? low : exact > high ? high : exact;
 }
 
@@ -93,10 +78,9 @@ template <class D>
 struct ResultOf {
   using Type = D;
 };
-template <class D>
-requires is_half<D>
-struct ResultOf<D> {
-  using Type = typename D::ResultValue;
+template <>
+struct ResultOf<f16> {
+  using Type = double;  // rounded once, when written
 };
 
 // DPP: source 0 comes from another lane (gfx9 DPP control field; LLVM AMDGPU DppCtrl)
@@ -192,6 +176,8 @@ struct SourceModifiers {
   }
 };
 
+HWY_INLINE f64 flushed(f64 x) { return magnitude_of(x) < 0x1p-1022 ? with_sign_of(0.0, x) : x; }
+
 inline SourceModifiers source_modifiers(const Wave& wave, const Operand& operand, bool is_f32) {
   return {operand.abs ? 0x7fffffffU : ~0U, operand.neg ? 0x80000000U : 0U, is_f32 && wave.mode.flushes_f32_inputs()};
 }
@@ -218,18 +204,38 @@ HWY_INLINE const u32* source_words(const Wave& wave, const Operand& operand, int
   return buffer.data();
 }
 
+// The byte, half or whole that an SDWA selection takes, extended to 32 bits.
+HWY_INLINE u32 selected_part(u32 word, int selection, bool sign_extends) {
+  if (selection == isa::Modifiers::whole_dword) return word;
+  const int width = selection < 4 ? 8 : 16;
+  const int shift = selection < 4 ? 8 * selection : 16 * (selection - 4);
+  const u32 top = word >> shift << (32 - width);
+  return sign_extends ? static_cast<u32>(static_cast<i32>(top) >> (32 - width)) : top >> (32 - width);
+}
+
 // Argument `index` of the instruction as 64 values of type T. Source 0 (argument `dpp_index`) goes through
 // DPP.
 template <class T>
 class Source {
  public:
-  Source(const Wave& wave, const Inst& inst, int index, bool takes_dpp = false, bool high_half = false) {
+  Source(const Wave& wave, const Inst& inst, int index, bool takes_dpp = false) {
     const Operand& operand = inst.args[static_cast<std::size_t>(index)];
+    const bool high_half = index > 0 && (inst.mods.op_sel >> (index - 1) & 1) != 0;
     const SourceModifiers modifiers = is_half<T> ? half_modifiers(wave, operand, is_f16<T>, high_half)
                                                  : source_modifiers(wave, operand, std::is_same_v<T, float>);
-    for (int i = 0; i < words; ++i)
-      word_[i] = source_words(wave, operand, i, scalar_word(wave, operand, i), modifiers, buffer_[i].lane);
+    if constexpr (sizeof(T) == 2) shift_ = high_half ? 16 : 0;
+    if (HWY_UNLIKELY(inst.form == isa::Form::sdwa && index > 0)) {
+      take_part(wave, inst, index, modifiers);
+      return;
+    }
+    for (int i = 0; i < words; ++i) {
+      // The sign of an fp64 is in its high word.
+      const SourceModifiers& of_word = words == 2 && i == 0 ? SourceModifiers{} : modifiers;
+      word_[i] = source_words(wave, operand, i, scalar_word(wave, operand, i), of_word, buffer_[i].lane);
+    }
     if (HWY_UNLIKELY(takes_dpp && inst.form == isa::Form::dpp)) take_from_other_lanes(wave, inst, operand, modifiers);
+    if constexpr (std::is_same_v<T, f64>)
+      if (HWY_UNLIKELY(wave.mode.flushes_f64_inputs())) flush_denormals();
   }
   Source(const Source&) = delete;
 
@@ -237,7 +243,9 @@ class Source {
     if constexpr (is_table_type<T>)
       return T::of(word_[0][lane]);
     else if constexpr (words == 2)
-      return static_cast<T>(static_cast<u64>(word_[1][lane]) << 32 | word_[0][lane]);
+      return std::bit_cast<T>(static_cast<u64>(word_[1][lane]) << 32 | word_[0][lane]);
+    else if constexpr (sizeof(T) == 2)
+      return static_cast<T>(word_[0][lane] >> shift_);
     else
       return std::bit_cast<T>(word_[0][lane]);
   }
@@ -248,31 +256,57 @@ class Source {
     if (is_f16<T> && operand.kind == isa::OperandKind::real) return isa::float_to_f16(float_of(operand.value));
     if (is_bf16<T> && operand.kind == isa::OperandKind::real) return operand.value >> 16;
     if constexpr (words == 1) return scalar_source(wave, operand);
+    if constexpr (std::is_same_v<T, f64>) return static_cast<u32>(scalar_source_f64(wave, operand) >> (32 * i));
     return static_cast<u32>(scalar_source64(wave, operand, std::is_signed_v<T>) >> (32 * i));
   }
 
  private:
-  static constexpr int words = is_table_type<T> ? 1 : sizeof(T) / 4;
+  static constexpr int words = !is_table_type<T> && sizeof(T) == 8 ? 2 : 1;
 
   // A lane out of bounds reads zero, to which the modifiers still apply.
   void take_from_other_lanes(const Wave& wave, const Inst& inst, const Operand& operand,
                              const SourceModifiers& modifiers) {
     for (int i = 0; i < words; ++i) {
       permute_dpp(wave, inst, wave.lanes_of(operand, i), buffer_[i].lane);
-      for (u32& value : buffer_[i].lane) value = modifiers.apply(value);
+      if (words == 1 || i == 1)
+        for (u32& value : buffer_[i].lane) value = modifiers.apply(value);
       word_[i] = buffer_[i].lane.data();
     }
   }
 
+  // SDWA: a part of the register, to which the modifiers apply afterwards.
+  void take_part(const Wave& wave, const Inst& inst, int index, const SourceModifiers& modifiers) {
+    const Operand& operand = inst.args[static_cast<std::size_t>(index)];
+    const int slot = index - isa::first_source(isa::desc(inst.op).kind);
+    const int selection = slot == 0 ? inst.mods.src0_sel : inst.mods.src1_sel;
+    const bool sign_extends = inst.mods.sext >> slot & 1;
+    Lanes& part = buffer_[0].lane;
+    const u32* from = source_words(wave, operand, 0, scalar_word(wave, operand, 0), {}, part);
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      part[lane] = modifiers.apply(selected_part(from[lane], selection, sign_extends));
+    word_[0] = part.data();
+  }
+
+  void flush_denormals() {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const u64 bits = bits_of(flushed((*this)[lane]));
+      buffer_[0].lane[lane] = static_cast<u32>(bits);
+      buffer_[1].lane[lane] = static_cast<u32>(bits >> 32);
+    }
+    word_[0] = buffer_[0].lane.data();
+    word_[1] = buffer_[1].lane.data();
+  }
+
   const u32* word_[words];
   Words buffer_[words];
+  int shift_ = 0;  // 16 for a high half
 };
 
 // The place of a source that the row does not have.
 template <>
 class Source<void> {
  public:
-  Source(const Wave&, const Inst&, int, bool = false, bool = false) {}
+  Source(const Wave&, const Inst&, int, bool = false) {}
   HWY_INLINE int operator[](std::size_t) const { return 0; }
 };
 
@@ -305,6 +339,7 @@ HWY_INLINE u64 lane_mask(const std::array<std::uint8_t, lanes>& bit) {
 
 // Every NaN result is this one: payloads differ between hosts, and AMD documents none.
 HWY_INLINE u32 canonical(float x) { return x == x ? bits_of(x) : 0x7fc00000U; }
+HWY_INLINE f64 canonical(f64 x) { return x == x ? x : double_of(0x7ff8000000000000U); }
 
 // Output modifiers of a float result. omod does nothing under MODE.IEEE or with denormal results enabled, and
 // loses the sign of zero (LLVM SIFoldOperands, which folds multiplications into omod only then). clamp turns
@@ -321,6 +356,48 @@ inline void modify_result(const Wave& wave, const Inst& inst, Lanes& result) {
     const float x = float_of(value);
     if (inst.mods.clamp && !(x != x && !wave.mode.dx10_clamp())) value = bits_of(x > 0.0f ? std::min(x, 1.0f) : 0.0f);
     bits = value;
+  }
+}
+
+// The same for an fp64 result.
+inline void modify_result(const Wave& wave, const Inst& inst, Lanes& low, Lanes& high) {
+  const bool flush = wave.mode.flushes_f64_results();
+  const bool scales = inst.mods.omod != 0 && flush && !wave.mode.ieee();
+  if (HWY_LIKELY(!flush && !inst.mods.clamp)) return;
+  const f64 factor = inst.mods.omod == 3 ? 0.5 : inst.mods.omod == 2 ? 4.0 : 2.0;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    f64 x = double_of(static_cast<u64>(high[lane]) << 32 | low[lane]);
+    if (flush) x = flushed(x);
+    if (scales) x = flushed(canonical(x * factor)) + 0.0;
+    if (inst.mods.clamp && !(x != x && !wave.mode.dx10_clamp())) x = x > 0.0 ? std::min(x, 1.0) : 0.0;
+    const u64 bits = bits_of(x);
+    low[lane] = static_cast<u32>(bits);
+    high[lane] = static_cast<u32>(bits >> 32);
+  }
+}
+
+// SDWA: the result in its place within the destination register.
+inline void place_part(const Wave& wave, const Inst& inst, Lanes& result) {
+  const int selection = inst.mods.dst_sel;
+  if (selection == isa::Modifiers::whole_dword) return;
+  const int width = selection < 4 ? 8 : 16;
+  const int shift = selection < 4 ? 8 * selection : 16 * (selection - 4);
+  const u32 mask = (1U << width) - 1;
+  const Lanes& old = wave.lanes_of(inst.args[0]);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const u32 part = result[lane] & mask;
+    const u32 extended = selected_part(part, width == 8 ? 0 : 4, true) << shift;
+    switch (inst.mods.dst_unused) {
+      case isa::DstUnused::pad:
+        result[lane] = part << shift;
+        break;
+      case isa::DstUnused::sign_extend:
+        result[lane] = extended;
+        break;
+      case isa::DstUnused::preserve:
+        result[lane] = (old[lane] & ~(mask << shift)) | part << shift;
+        break;
+    }
   }
 }
 
@@ -348,38 +425,20 @@ inline void write_half(Lanes& to, const Lanes& halves, bool high, u64 mask) {
   write_masked(to, merged.lane, mask);
 }
 
-// Results of 16 bits. VOP1 and VOP2 clear the upper half of the destination (LLVM zeroesHigh16BitsOfDest, gfx9), later
-// encodings keep it.
-template <class D>
-requires is_half<D>
-class HalfResult {
- public:
-  HWY_INLINE void set(std::size_t lane, typename D::ResultValue value) { value_[lane] = value; }
-  const Lanes& finished(const Wave& wave, const Inst& inst) {
-    for (std::size_t i = 0; i < lanes; ++i)
-      if constexpr (is_f16<D>)
-        half_.lane[i] = f16_result(wave, inst, value_[i]);
-      else
-        half_.lane[i] = static_cast<u32>(value_[i]) & 0xffffU;
-    return half_.lane;
-  }
-  void write(Wave& wave, const Inst& inst) {
-    write_masked(wave.lanes_of(inst.args[0]), finished(wave, inst), written_lanes(wave, inst));
-  }
-
- private:
-  alignas(64) std::array<typename D::ResultValue, lanes> value_;
-  Words half_;
-};
-
 template <class D>
 class Result {
  public:
-  static constexpr int words = sizeof(D) / 4;
+  static constexpr int words = sizeof(D) == 8 ? 2 : 1;
 
   HWY_INLINE void set(std::size_t lane, D value) {
     if constexpr (std::is_same_v<D, float>) {
       word_[0].lane[lane] = canonical(value);
+    } else if constexpr (std::is_same_v<D, f64>) {
+      const u64 bits = bits_of(canonical(value));
+      word_[0].lane[lane] = static_cast<u32>(bits);
+      word_[1].lane[lane] = static_cast<u32>(bits >> 32);
+    } else if constexpr (sizeof(D) == 2) {
+      word_[0].lane[lane] = static_cast<u16>(value);
     } else {
       word_[0].lane[lane] = static_cast<u32>(value);
       if constexpr (words == 2) word_[1].lane[lane] = static_cast<u32>(static_cast<u64>(value) >> 32);
@@ -387,6 +446,8 @@ class Result {
   }
   void write(Wave& wave, const Inst& inst) {
     if constexpr (std::is_same_v<D, float>) modify_result(wave, inst, word_[0].lane);
+    if constexpr (std::is_same_v<D, f64>) modify_result(wave, inst, word_[0].lane, word_[1].lane);
+    if (HWY_UNLIKELY(inst.form == isa::Form::sdwa)) place_part(wave, inst, word_[0].lane);
     const u64 mask = written_lanes(wave, inst);
     for (int i = 0; i < words; ++i) write_masked(wave.lanes_of(inst.args[0], i), word_[i].lane, mask);
   }
@@ -394,9 +455,24 @@ class Result {
  private:
   Words word_[words];
 };
-template <class D>
-requires is_half<D>
-class Result<D> : public HalfResult<D> {
+// VOP1 and VOP2 clear the upper half of the destination (LLVM zeroesHigh16BitsOfDest, gfx9), later encodings keep it.
+template <>
+class Result<f16> {
+ public:
+  HWY_INLINE void set(std::size_t lane, double value) { value_[lane] = value; }
+  const Lanes& finished(const Wave& wave, const Inst& inst) {
+    for (std::size_t i = 0; i < lanes; ++i) half_.lane[i] = f16_result(wave, inst, value_[i]);
+    return half_.lane;
+  }
+  void write(Wave& wave, const Inst& inst) {
+    finished(wave, inst);
+    if (HWY_UNLIKELY(inst.form == isa::Form::sdwa)) place_part(wave, inst, half_.lane);
+    write_masked(wave.lanes_of(inst.args[0]), half_.lane, written_lanes(wave, inst));
+  }
+
+ private:
+  alignas(64) std::array<double, lanes> value_;
+  Words half_;
 };
 
 }  // namespace zyfa::emulator::HWY_NAMESPACE

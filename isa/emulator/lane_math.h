@@ -4,6 +4,8 @@
 // extensions (every one of these is correctly rounded or integer arithmetic).
 #pragma once
 
+#include "isa/emulator/lane_division.h"
+#include "isa/emulator/lane_integers.h"
 #include "isa/numeric.h"
 
 #include <hwy/base.h>
@@ -119,10 +121,6 @@ HWY_INLINE T smaller(T a, T b) {
 HWY_INLINE std::uint32_t absolute(std::uint32_t x) { return x >> 31 ? 0 - x : x; }
 HWY_INLINE std::uint32_t saturate_u8(std::int32_t x) {
   return static_cast<std::uint32_t>(x < 0 ? 0 : x > 255 ? 255 : x);
-}
-
-HWY_INLINE std::uint32_t saturate_i8(std::int32_t x) {
-  return static_cast<std::uint32_t>(x < -128 ? -128 : x > 127 ? 127 : x) & 0xff;
 }
 
 // Next SCC of the scalar additions.

@@ -20,8 +20,10 @@ struct Mode {
   std::uint32_t bits = 0;
   bool flushes_f32_inputs() const { return (bits & 0x10) == 0; }   // [5:4] = 0 or 2 flush inputs, 1 or 3 keep them
   bool flushes_f32_results() const { return (bits & 0x20) == 0; }  // [5:4] = 0 or 1 flush results
-  bool flushes_f16_inputs() const { return (bits & 0x40) == 0; }   // [7:6] the same for fp16
-  bool flushes_f16_results() const { return (bits & 0x80) == 0; }
+  bool flushes_f64_inputs() const { return (bits & 0x40) == 0; }   // [7:6] the same for fp64 and fp16
+  bool flushes_f64_results() const { return (bits & 0x80) == 0; }
+  bool flushes_f16_inputs() const { return flushes_f64_inputs(); }
+  bool flushes_f16_results() const { return flushes_f64_results(); }
   bool dx10_clamp() const { return bits >> 8 & 1; }
   bool ieee() const { return bits >> 9 & 1; }
   bool fp16_ovfl() const { return bits >> 23 & 1; }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 
@@ -19,15 +20,23 @@ using Rng = std::mt19937_64;
 // that the row reads per lane (carry, selection) or per wave (MODE.FP16_OVFL).
 struct LaneInput {
   std::array<std::uint64_t, 3> s{};
-  std::uint32_t d = 0;
+  std::uint64_t d = 0;
   int lane = 0;
   bool bit = false;
+  std::uint8_t table = 0;  // v_bitop3
 };
 using LaneOracle = std::function<std::uint64_t(const LaneInput&)>;
+using LaneOracles = std::map<std::string_view, LaneOracle>;
 
-// Null if there is none. Rows with a carry return it as bit 32.
+// Null if there is none. Rows with a carry return it as bit 32; the lane mask of rows with a result of 64 bits beside
+// it is an oracle of its own, `mnemonic mask`.
 const LaneOracle* find_lane_oracle(std::string_view mnemonic);
 const LaneOracle* find_half_lane_oracle(std::string_view mnemonic);  // rows with elements of 16 bits
+
+// The parts of what find_lane_oracle looks at.
+const LaneOracles& compare_oracles();
+const LaneOracles& double_oracles();
+const LaneOracles& narrow_oracles();
 
 // The value of a scalar operand of 32 or 64 bits as the ISA defines it.
 std::uint64_t oracle_scalar(const emulator::Wave& wave, const isa::Operand& operand, isa::Type type);

@@ -86,23 +86,6 @@ void write_part(Wave& wave, const Inst& inst, int lane, int first_bit, int bits,
   word = (word & ~mask) | (value << first_bit & mask);
 }
 
-void run_bitop3(Wave& wave, const Inst& inst, const isa::Desc& d) {
-  const Wave before = wave;
-  const bool halves = d.args[0].type == Type::u16;
-  for (int lane = 0; lane < 64; ++lane) {
-    if (!bit_of(before.exec(), lane)) continue;
-    u32 s[3];
-    for (int i = 0; i < 3; ++i) {
-      s[i] = word_of(before, inst, i, d.args[0].type, lane);
-      if (halves && bit_of(inst.mods.op_sel, i)) s[i] >>= 16;
-    }
-    u32 result = 0;
-    for (int i = 0; i < 32; ++i)
-      result |= u32{bit_of(inst.mods.bitop3, 4 * (s[0] >> i & 1) + 2 * (s[1] >> i & 1) + (s[2] >> i & 1))} << i;
-    write_part(wave, inst, lane, halves && bit_of(inst.mods.op_sel, 3) ? 16 : 0, halves ? 16 : 32, result);
-  }
-}
-
 void run_mix(Wave& wave, const Inst& inst, const isa::Desc& d) {
   const Wave before = wave;
   const LaneOracle& fma = *find_lane_oracle("v_fma_f32");
@@ -228,9 +211,6 @@ bool run_half_oracle(Wave& wave, const Inst& inst) {
       return true;
     case Kind::DOT:
       run_dot(wave, inst, d);
-      return true;
-    case Kind::BITOP3:
-      run_bitop3(wave, inst, d);
       return true;
     case Kind::MIX:
       run_mix(wave, inst, d);

@@ -32,7 +32,6 @@ double middle(double a, double b, double c) {
   const double top = most(most(a, b), c);
   return top == a ? most(b, c) : top == b ? most(a, c) : most(a, b);
 }
-i64 middle(i64 a, i64 b, i64 c) { return a + b + c - std::max({a, b, c}) - std::min({a, b, c}); }
 double propagating(double a, double b, bool larger) {
   if (std::isnan(a) || std::isnan(b)) return std::nan("");
   return larger ? most(a, b) : least(a, b);
@@ -112,18 +111,14 @@ u64 dot(const In& in, int bits, bool is_signed, i64 c) {
   return static_cast<u64>(c);
 }
 
-#define LANE(expression) [](const In& in) -> u64 { return expression; }
+#define LANE(expression) []([[maybe_unused]] const In& in) -> u64 { return expression; }
 #define HALF(expression) [](const In& in) -> u64 { return encoded(f16, expression, in.bit); }
 #define A h(in.s[0])
 #define B h(in.s[1])
 #define C h(in.s[2])
-#define COMPARE(name, op) \
-  {"v_cmp_" name "_i16", LANE(s16(in.s[0]) op s16(in.s[1]))}, { "v_cmp_" name "_u16", LANE(in.s[0] op in.s[1]) }
-
 // clang-format off
 const std::map<std::string_view, LaneOracle>& half_oracles() {
   static const std::map<std::string_view, LaneOracle> table = {
-      {"v_prng_b32", LANE((in.s[0] << 1 & 0xffffffff) ^ (in.s[0] >> 31 & 1 ? 197 : 0))},
       {"v_cvt_f16_f32", HALF(f(in.s[0]))},
       {"v_cvt_f32_f16", LANE(f_bits(A))},
       {"v_cvt_f32_bf16", LANE(in.s[0] << 16)},
@@ -161,17 +156,6 @@ const std::map<std::string_view, LaneOracle>& half_oracles() {
       {"v_min_f16", HALF(least(A, B))},
       {"v_max_f16", HALF(most(A, B))},
       {"v_ldexp_f16", HALF(std::ldexp(A, static_cast<int>(std::clamp<i64>(s16(in.s[1]), -200, 200))))},
-      {"v_add_u16", LANE(u16(s16(in.s[0]) + s16(in.s[1])))},
-      {"v_sub_u16", LANE(u16(s16(in.s[0]) - s16(in.s[1])))},
-      {"v_subrev_u16", LANE(u16(s16(in.s[1]) - s16(in.s[0])))},
-      {"v_mul_lo_u16", LANE(in.s[0] * in.s[1] & 0xffff)},
-      {"v_min_u16", LANE(std::min(in.s[0], in.s[1]))},
-      {"v_max_u16", LANE(std::max(in.s[0], in.s[1]))},
-      {"v_min_i16", LANE(u16(std::min(s16(in.s[0]), s16(in.s[1]))))},
-      {"v_max_i16", LANE(u16(std::max(s16(in.s[0]), s16(in.s[1]))))},
-      {"v_lshlrev_b16", LANE(in.s[1] << in.s[0] % 16 & 0xffff)},
-      {"v_lshrrev_b16", LANE(in.s[1] >> in.s[0] % 16)},
-      {"v_ashrrev_i16", LANE(u16(s16(in.s[1]) >> in.s[0] % 16))},
       {"v_dot2c_f32_f16", LANE(dot2(in, false, f(in.d)))},
       {"v_dot2c_f32_bf16", LANE(dot2(in, true, f(in.d)))},
       {"v_dot2c_i32_i16", LANE(dot(in, 16, true, s32(in.d)) & 0xffffffff)},
@@ -191,13 +175,6 @@ const std::map<std::string_view, LaneOracle>& half_oracles() {
       {"v_cvt_pknorm_u16_f32", LANE(pair(norm(f(in.s[0]), 0, 65535), norm(f(in.s[1]), 0, 65535)))},
       {"v_cvt_pknorm_i16_f16", LANE(pair(norm(A, -1, 32767), norm(B, -1, 32767)))},
       {"v_cvt_pknorm_u16_f16", LANE(pair(norm(A, 0, 65535), norm(B, 0, 65535)))},
-      {"v_cvt_pk_i16_i32", LANE(pair(u16(std::clamp<i64>(s32(in.s[0]), -32768, 32767)), u16(std::clamp<i64>(s32(in.s[1]), -32768, 32767))))},
-      {"v_cvt_pk_u16_u32", LANE(pair(std::min<u64>(in.s[0], 65535), std::min<u64>(in.s[1], 65535)))},
-      {"v_ashr_pk_i8_i32", LANE((std::clamp<i64>(s32(in.s[0]) >> in.s[2] % 32, -128, 127) & 255) | (std::clamp<i64>(s32(in.s[1]) >> in.s[2] % 32, -128, 127) & 255) << 8)},
-      {"v_minimum3_f32", LANE(f_bits(propagating(propagating(f(in.s[0]), f(in.s[1]), false), f(in.s[2]), false)))},
-      {"v_maximum3_f32", LANE(f_bits(propagating(propagating(f(in.s[0]), f(in.s[1]), true), f(in.s[2]), true)))},
-      {"v_add_i16", LANE(u16(s16(in.s[0]) + s16(in.s[1])))},
-      {"v_sub_i16", LANE(u16(s16(in.s[0]) - s16(in.s[1])))},
       {"v_pack_b32_f16", LANE(pair(quiet(in.s[0]), quiet(in.s[1])))},
       {"v_fma_f16", HALF(std::fma(A, B, C))},
       {"v_mad_f16", HALF(two_steps(A, B, C))},
@@ -205,16 +182,6 @@ const std::map<std::string_view, LaneOracle>& half_oracles() {
       {"v_min3_f16", HALF(least(least(A, B), C))},
       {"v_max3_f16", HALF(most(most(A, B), C))},
       {"v_med3_f16", HALF(middle(A, B, C))},
-      {"v_min3_i16", LANE(u16(std::min({s16(in.s[0]), s16(in.s[1]), s16(in.s[2])})))},
-      {"v_max3_i16", LANE(u16(std::max({s16(in.s[0]), s16(in.s[1]), s16(in.s[2])})))},
-      {"v_med3_i16", LANE(u16(middle(s16(in.s[0]), s16(in.s[1]), s16(in.s[2]))))},
-      {"v_min3_u16", LANE(std::min({in.s[0], in.s[1], in.s[2]}))},
-      {"v_max3_u16", LANE(std::max({in.s[0], in.s[1], in.s[2]}))},
-      {"v_med3_u16", LANE(in.s[0] + in.s[1] + in.s[2] - std::min({in.s[0], in.s[1], in.s[2]}) - std::max({in.s[0], in.s[1], in.s[2]}))},
-      {"v_mad_i16", LANE(u16(s16(in.s[0]) * s16(in.s[1]) + s16(in.s[2])))},
-      {"v_mad_u16", LANE((in.s[0] * in.s[1] + in.s[2]) & 0xffff)},
-      {"v_mad_i32_i16", LANE(static_cast<u64>(s16(in.s[0]) * s16(in.s[1]) + s32(in.s[2])) & 0xffffffff)},
-      {"v_mad_u32_u16", LANE((in.s[0] * in.s[1] + in.s[2]) & 0xffffffff)},
       {"v_pk_fma_f16", HALF(std::fma(A, B, C))},
       {"v_pk_add_f16", HALF(A + B)},
       {"v_pk_mul_f16", HALF(A * B)},
@@ -236,6 +203,7 @@ const std::map<std::string_view, LaneOracle>& half_oracles() {
       {"v_pk_mad_u16", LANE(in.s[0] * in.s[1] + in.s[2])},
       {"v_pk_lshlrev_b16", LANE(in.s[1] << in.s[0] % 16 & 0xffff)},
       {"v_pk_lshrrev_b16", LANE(in.s[1] >> in.s[0] % 16)},
+      {"v_cmp_f_f16", LANE(0)}, {"v_cmp_tru_f16", LANE(1)},
       {"v_cmp_eq_f16", LANE(A == B)}, {"v_cmp_lg_f16", LANE(!std::isunordered(A, B) && A != B)},
       {"v_cmp_gt_f16", LANE(A > B)}, {"v_cmp_ge_f16", LANE(A >= B)}, {"v_cmp_lt_f16", LANE(A < B)},
       {"v_cmp_le_f16", LANE(A <= B)}, {"v_cmp_neq_f16", LANE(A != B)},
@@ -243,7 +211,6 @@ const std::map<std::string_view, LaneOracle>& half_oracles() {
       {"v_cmp_nge_f16", LANE(std::isunordered(A, B) || A < B)}, {"v_cmp_ngt_f16", LANE(std::isunordered(A, B) || A <= B)},
       {"v_cmp_nle_f16", LANE(std::isunordered(A, B) || A > B)}, {"v_cmp_nlt_f16", LANE(std::isunordered(A, B) || A >= B)},
       {"v_cmp_u_f16", LANE(std::isunordered(A, B))}, {"v_cmp_o_f16", LANE(!std::isunordered(A, B))},
-      COMPARE("eq", ==), COMPARE("ne", !=), COMPARE("gt", >), COMPARE("ge", >=), COMPARE("lt", <), COMPARE("le", <=),
   };
   return table;
 }
@@ -251,8 +218,11 @@ const std::map<std::string_view, LaneOracle>& half_oracles() {
 
 }  // namespace
 
+// v_cmpx compares as v_cmp does.
 const LaneOracle* find_half_lane_oracle(std::string_view mnemonic) {
-  const auto found = half_oracles().find(mnemonic);
+  const std::string name =
+      mnemonic.starts_with("v_cmpx_") ? "v_cmp_" + std::string(mnemonic.substr(7)) : std::string(mnemonic);
+  const auto found = half_oracles().find(name);
   return found == half_oracles().end() ? nullptr : &found->second;
 }
 

@@ -1,4 +1,5 @@
 // Random instructions and register contents for the semantics tests, seeded and the same on every host.
+#include "isa/modifiers.h"
 #include "tests/support/oracle.h"
 
 namespace zyfa::tests {
@@ -16,11 +17,13 @@ u32 below(u32 n, Rng& rng) { return static_cast<u32>(rng() % n); }
 bool one_in(u32 n, Rng& rng) { return below(n, rng) == 0; }
 
 // Values at which instructions change their mind: zeros, denormals, limits, ties, infinities, NaNs.
-constexpr u32 special_words[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x00800000, 0x80800001, 0x3f800000,
-                                 0xbf800000, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000, 0x7f7fffff, 0xff7fffff,
-                                 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0x4b000001, 0xcf000000,
-                                 0x4f000000, 0x4f800000, 0x43e80000, 0x43e80001, 0x43e7ffff, 0x437f8000, 0x437e8000,
-                                 0x47600000, 0x476fffff, 0x3c800000, 0x7fffffff, 0xffffffff, 0x0000001f, 0x00000020};
+constexpr u32 special_words[] = {
+    0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x00800000, 0x80800001, 0x3f800000, 0xbf800000, 0x3f000000,
+    0xbf000000, 0x3fc00000, 0x40200000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345,
+    0x7f800001, 0x4b000001, 0xcf000000, 0x4f000000, 0x4f800000, 0x43e80000, 0x43e80001, 0x43e7ffff, 0x437f8000,
+    0x437e8000, 0x47600000, 0x476fffff, 0x3c800000, 0x7fffffff, 0xffffffff, 0x0000001f, 0x00000020, 0x3ff00000,
+    0xbff80000, 0x7ff00000, 0xfff00000, 0x7ff80000, 0x7ff00001, 0x00100000, 0x000fffff, 0x7fefffff, 0x41dfffff,
+    0xc1e00000, 0x41efffff, 0x43400000, 0x00360000, 0x7fd00000};
 
 u32 random_word(Rng& rng) {
   switch (below(6, rng)) {
@@ -66,8 +69,6 @@ Operand random_operand(const Inst& inst, const isa::Arg& a, Rng& rng) {
   return Operand::constant(static_cast<u32>(rng()));
 }
 
-bool has_dpp(Kind k) { return isa::has_short_form(k) && k != Kind::VOPC && k != Kind::SWAP_LANES; }
-
 void choose_dpp(isa::Modifiers& mods, Rng& rng) {
   constexpr std::uint16_t controls[] = {0x101, 0x10f, 0x111, 0x11f, 0x121, 0x12f, 0x130, 0x134, 0x138, 0x13c,
                                         0x140, 0x141, 0x142, 0x143, 0x150, 0x15f, 0x104, 0x118, 0x126};
@@ -76,6 +77,21 @@ void choose_dpp(isa::Modifiers& mods, Rng& rng) {
   mods.dpp_row_mask = one_in(2, rng) ? 15 : static_cast<std::uint8_t>(below(16, rng));
   mods.dpp_bank_mask = one_in(2, rng) ? 15 : static_cast<std::uint8_t>(below(16, rng));
   mods.dpp_bound_ctrl = one_in(2, rng);
+}
+
+void choose_sdwa(isa::Modifiers& mods, const isa::Desc& d, int tolerance, Rng& rng) {
+  const auto selection = [&] { return static_cast<std::uint8_t>(below(7, rng)); };
+  mods.src0_sel = selection();
+  if (d.kind != Kind::VOP1) mods.src1_sel = selection();
+  mods.sext = static_cast<std::uint8_t>(below(4, rng));
+  const int first = isa::first_source(d.kind);
+  for (int i = 0; i < 2; ++i)
+    if (!isa::takes_sext(d, first + i)) mods.sext &= static_cast<std::uint8_t>(~(1 << i));
+  if (!isa::has_sdwa_result(d)) return;
+  mods.dst_sel = selection();
+  // A part of a result that is allowed to be off by one may be off by anything.
+  if (tolerance > 0) mods.dst_sel = isa::Modifiers::whole_dword;
+  mods.dst_unused = static_cast<isa::DstUnused>(below(3, rng));
 }
 
 void choose_modifiers(Inst& inst, const isa::Desc& d, Rng& rng) {
@@ -92,7 +108,6 @@ void choose_modifiers(Inst& inst, const isa::Desc& d, Rng& rng) {
   }
   if (d.kind == Kind::DOT && d.args[0].type == Type::f32)
     mods.neg_lo = three_bits() & 3, mods.neg_hi = three_bits() & 3;
-  if (d.kind == Kind::BITOP3) mods.bitop3 = static_cast<std::uint8_t>(below(256, rng));
   if (d.kind == Kind::F8F6F4 || d.kind == Kind::F8F6F4_SCALED) {
     mods.cbsz = static_cast<std::uint8_t>(below(5, rng));
     mods.blgp = static_cast<std::uint8_t>(below(5, rng));
@@ -104,12 +119,14 @@ void choose_modifiers(Inst& inst, const isa::Desc& d, Rng& rng) {
     const bool takes_blgp = d.blocks > 1 || d.args[1].type == Type::f32 || d.args[1].type == Type::f64;
     if (!sparse && takes_blgp) mods.blgp = three_bits();
   }
+  if (d.kind == Kind::BITOP3) mods.bitop3 = static_cast<std::uint8_t>(rng());
   if (inst.form == Form::dpp) choose_dpp(mods, rng);
+  if (inst.form == Form::sdwa) choose_sdwa(mods, d, tolerance_ulps(inst.op), rng);
   const bool vop3 =
       d.kind >= Kind::VOP1 && d.kind <= Kind::PK_F32_3 && inst.form != Form::e32 && inst.form != Form::dpp;
   if (!vop3) return;
   mods.clamp = one_in(3, rng);
-  const bool has_omod = d.args[0].type == Type::f32 || d.args[0].type == Type::f16;
+  const bool has_omod = d.args[0].type == Type::f32 || d.args[0].type == Type::f64 || d.args[0].type == Type::f16;
   if (has_omod && !packed && d.kind != Kind::MIX && d.kind != Kind::DOT)
     mods.omod = static_cast<std::uint8_t>(below(4, rng));
 }
@@ -118,8 +135,8 @@ Inst guess(isa::Op op, Rng& rng) {
   const isa::Desc& d = isa::desc(op);
   Inst inst;
   inst.op = op;
-  constexpr Form forms[] = {Form::e32, Form::e64, Form::dpp};
-  if (has_short_form(d.kind)) inst.form = forms[below(has_dpp(d.kind) && d.args[0].dwords == 1 ? 3 : 2, rng)];
+  constexpr Form forms[] = {Form::e32, Form::e64, Form::dpp, Form::sdwa};
+  if (has_short_form(d.kind)) inst.form = forms[below(4, rng)];
   choose_modifiers(inst, d, rng);
   const bool packed = d.kind >= Kind::PK_F32_2 && d.kind <= Kind::PK_MOVE;
   for (int i = 0; i < isa::max_args; ++i) {
@@ -128,9 +145,7 @@ Inst guess(isa::Op op, Rng& rng) {
     Operand& operand = inst.args[static_cast<std::size_t>(i)];
     operand = random_operand(inst, a, rng);
     const bool is_source = a.role == isa::Role::read;
-    const bool is_float = a.type == Type::f32 || a.type == Type::f16 || a.type == Type::bf16;
-    const bool modifiable = (d.kind < Kind::BITOP3 && !packed) || d.kind == Kind::MIX;
-    if (is_source && is_float && modifiable && inst.form != Form::e32) {
+    if (is_source && isa::takes_source_modifiers(d, i) && !packed && inst.form != Form::e32) {
       operand.neg = one_in(4, rng);
       operand.abs = one_in(4, rng);
     }

@@ -60,6 +60,40 @@ ScalarOracle shifted_add(int shift) {
   };
 }
 
+// Where the field ends above the top bit, what lies beyond is the sign's (signed) or zero.
+Outcome field(u64 x, int size, u64 control, bool is_signed) {
+  const int offset = static_cast<int>(control % static_cast<u64>(size)), width = static_cast<int>(control >> 16 & 127);
+  u64 r = 0;
+  for (int i = 0; i < size; ++i) {
+    // Bit i of the result comes from bit i of the field, or from the field's last bit if that has a sign.
+    const int wanted = i < width ? i : is_signed ? width - 1 : -1;
+    const int from = wanted < 0 ? -1 : wanted + offset < size ? wanted + offset : is_signed ? size - 1 : -1;
+    if (from >= 0 && (x >> from & 1)) r |= u64{1} << i;
+  }
+  return nonzero(r);
+}
+// How many bits after the first are like it; -1 if all.
+u32 run_from_top(u64 x, int width) {
+  for (int i = 1; i < width; ++i)
+    if ((x >> (width - 1 - i) & 1) != (x >> (width - 1) & 1)) return static_cast<u32>(i);
+  return ~0U;
+}
+Outcome quads(u64 x, int width, bool one_bit_each) {
+  u64 r = 0;
+  for (int i = 0; i < width / 4; ++i)
+    if (x >> (4 * i) & 15) r |= one_bit_each ? u64{1} << i : u64{15} << (4 * i);
+  return nonzero(r);
+}
+u64 only32(u64 x) { return x & 0xffffffff; }
+
+#define OUT(...) [](const Input& in) -> Outcome { return __VA_ARGS__; }
+#define BITWISE(name, expression) \
+  {"s_" name "_b32", OUT(nonzero(only32(expression)))}, { "s_" name "_b64", OUT(nonzero(expression)) }
+#define COMPARE_K(name, op)                                                        \
+  {"s_cmpk_" name "_i32", OUT({0, in.sa() op static_cast<std::int16_t>(in.b)})}, { \
+    "s_cmpk_" name "_u32", OUT({0, in.a32() op in.b % 65536})                      \
+  }
+
 const std::map<std::string_view, ScalarOracle>& scalar_oracles() {
   static const std::map<std::string_view, ScalarOracle> table = {
       {"s_mov_b32",
@@ -270,6 +304,63 @@ const std::map<std::string_view, ScalarOracle>& scalar_oracles() {
        [](const Input& in) {
          return Outcome{low(in.sd() * in.sa()), in.scc};
        }},
+      {"s_brev_b64", OUT({u64{reversed(static_cast<u32>(in.a))} << 32 | reversed(static_cast<u32>(in.a >> 32)), in.scc})},
+      {"s_wqm_b32", OUT(quads(in.a32(), 32, false))},
+      {"s_wqm_b64", OUT(quads(in.a, 64, false))},
+      {"s_quadmask_b32", OUT(quads(in.a32(), 32, true))},
+      {"s_quadmask_b64", OUT(quads(in.a, 64, true))},
+      {"s_bitreplicate_b64_b32",
+       [](const Input& in) {
+         u64 r = 0;
+         for (int i = 0; i < 64; ++i) r |= (in.a >> (i / 2) & 1) << i;
+         return Outcome{r, in.scc};
+       }},
+      {"s_bcnt0_i32_b32", OUT(nonzero(static_cast<u64>(32 - count_bits(in.a32()))))},
+      {"s_bcnt0_i32_b64", OUT(nonzero(static_cast<u64>(64 - count_bits(in.a))))},
+      {"s_ff0_i32_b32", OUT({first_one(0xffffffffU ^ in.a32(), 32), in.scc})},
+      {"s_ff0_i32_b64", OUT({first_one(~u64{0} ^ in.a, 64), in.scc})},
+      {"s_flbit_i32_b64",
+       [](const Input& in) {
+         const u32 high = first_one_from_top(static_cast<u32>(in.a >> 32));
+         const u32 low_one = first_one_from_top(static_cast<u32>(in.a));
+         return Outcome{high != ~0U ? high : low_one != ~0U ? low_one + 32 : ~0U, in.scc};
+       }},
+      {"s_flbit_i32", OUT({run_from_top(in.a32(), 32), in.scc})},
+      {"s_flbit_i32_i64", OUT({run_from_top(in.a, 64), in.scc})},
+      {"s_cmov_b32", OUT({in.scc ? in.a : in.d, in.scc})},
+      {"s_cmov_b64", OUT({in.scc ? in.a : in.d, in.scc})},
+      {"s_cmovk_i32", OUT({in.scc ? in.a : in.d, in.scc})},
+      {"s_bitset0_b32", OUT({(in.d | u64{1} << in.a % 32) - (u64{1} << in.a % 32), in.scc})},
+      {"s_bitset0_b64", OUT({(in.d | u64{1} << in.a % 64) - (u64{1} << in.a % 64), in.scc})},
+      {"s_bitset1_b32", OUT({in.d | u64{1} << in.a % 32, in.scc})},
+      {"s_bitset1_b64", OUT({in.d | u64{1} << in.a % 64, in.scc})},
+      {"s_orn2_b32", OUT(nonzero(only32(in.a | ~in.b)))},
+      BITWISE("nand", ~(in.a & in.b)),
+      BITWISE("nor", ~(in.a | in.b)),
+      BITWISE("xnor", ~(in.a ^ in.b)),
+      {"s_bfe_i32", OUT(field(in.a32(), 32, in.b, true))},
+      {"s_bfe_u64", OUT(field(in.a, 64, in.b, false))},
+      {"s_bfe_i64", OUT(field(in.a, 64, in.b, true))},
+      {"s_bfm_b64", OUT({((u64{1} << in.a % 64) - 1) << in.b % 64, in.scc})},
+      {"s_pack_lh_b32_b16", OUT({in.a % 65536 + (in.b32() / 65536 * u64{65536}), in.scc})},
+      {"s_pack_hh_b32_b16", OUT({in.a32() / 65536 + (in.b32() / 65536 * u64{65536}), in.scc})},
+      {"s_absdiff_i32",
+       [](const Input& in) {
+         const u32 difference = low(in.sa() - in.sb());
+         return nonzero(difference > 0x80000000U ? u32{0} - difference : difference);
+       }},
+      {"s_bitcmp0_b64", OUT({0, (in.a >> in.b % 64) % 2 == 0})},
+      {"s_bitcmp1_b64", OUT({0, (in.a >> in.b % 64) % 2 == 1})},
+      COMPARE_K("eq", ==), COMPARE_K("lg", !=), COMPARE_K("gt", >), COMPARE_K("ge", >=), COMPARE_K("lt", <),
+      COMPARE_K("le", <=),
+      {"s_xor_saveexec_b64", OUT(nonzero(in.a ^ in.b))},
+      {"s_andn2_saveexec_b64", OUT(nonzero(in.a & ~in.b))},
+      {"s_orn2_saveexec_b64", OUT(nonzero(in.a | ~in.b))},
+      {"s_nand_saveexec_b64", OUT(nonzero(~in.a | ~in.b))},
+      {"s_nor_saveexec_b64", OUT(nonzero(~in.a & ~in.b))},
+      {"s_xnor_saveexec_b64", OUT(nonzero(~in.a ^ in.b))},
+      {"s_andn1_saveexec_b64", OUT(nonzero(in.b & ~in.a))},
+      {"s_orn1_saveexec_b64", OUT(nonzero(in.b | ~in.a))},
       {"s_and_saveexec_b64", [](const Input& in) { return nonzero(in.a & in.b); }},
       {"s_or_saveexec_b64", [](const Input& in) { return nonzero(in.a | in.b); }},
   };
@@ -284,13 +375,14 @@ void write(emulator::Wave& wave, const isa::Operand& to, int dwords, u64 value) 
 }  // namespace
 
 u64 oracle_scalar(const emulator::Wave& wave, const isa::Operand& operand, Type type) {
-  const bool wide = type == Type::u64 || type == Type::i64;
+  const bool wide = type == Type::u64 || type == Type::i64 || type == Type::f64;
   if (operand.kind == isa::OperandKind::sgpr) {
     const u64 low_word = wave.scalar[operand.value];
     return wide ? low_word | u64{wave.scalar[operand.value + 1]} << 32 : low_word;
   }
   if (!wide) return operand.value;
   if (operand.kind == isa::OperandKind::integer) return static_cast<u64>(i64{static_cast<i32>(operand.value)});
+  if (operand.kind == isa::OperandKind::literal && type == Type::f64) return u64{operand.value} << 32;
   if (operand.kind == isa::OperandKind::literal)
     return type == Type::i64 ? static_cast<u64>(i64{static_cast<i32>(operand.value)}) : operand.value;
   // Bits of 0.5, 1, 2, 4, their negatives and 1 / (2 pi) as doubles.
@@ -307,17 +399,19 @@ bool run_scalar_oracle(emulator::Wave& wave, const Inst& inst) {
   if (found == scalar_oracles().end()) return false;
   Input in;
   in.scc = wave.scc;
-  const int first = d.kind == Kind::SOPC ? 0 : 1;
+  const bool compares = d.kind == Kind::SOPC || d.kind == Kind::SOPK_COMPARE;
+  const int first = compares ? 0 : 1;
   const auto value = [&](int i) {
     const auto index = static_cast<std::size_t>(i);
-    return d.args[index].role == isa::Role::none ? 0 : oracle_scalar(wave, inst.args[index], d.args[index].type);
+    return d.args[index].dwords == 0 ? 0 : oracle_scalar(wave, inst.args[index], d.args[index].type);
   };
   in.a = d.kind == Kind::SOPK ? low(i64{static_cast<std::int16_t>(inst.args[1].value)}) : value(first);
   in.b = d.kind == Kind::SAVEEXEC ? oracle_scalar(wave, isa::exec, Type::u64) : value(first + 1);
-  if (d.kind == Kind::SOPK) in.d = wave.scalar[inst.args[0].value];
+  if (d.kind == Kind::SOPK_COMPARE) in.b = inst.args[1].value;
+  if (d.kind == Kind::SOPK || d.kind == Kind::SOP1_ACC) in.d = oracle_scalar(wave, inst.args[0], d.args[0].type);
   const Outcome out = found->second(in);
   wave.scc = out.scc;
-  if (d.kind == Kind::SOPC) return true;
+  if (compares) return true;
   if (d.kind == Kind::SAVEEXEC) {
     write(wave, isa::exec, 2, out.result);
     write(wave, inst.args[0], 2, in.b);

@@ -53,30 +53,47 @@ bool has_half_constants(Type type) {
   return isa::is_half_type(type) || type == Type::f16x2 || type == Type::bf16x2 || type == Type::i16x2;
 }
 
-// A source of 16 bits, and of two of them: op_sel picks the half in the rows that are made for it.
-u64 half_source(const Wave& wave, const Inst& inst, int index, Type type, u32 word) {
-  if (!isa::is_half_type(type)) return word;
-  const Kind kind = isa::desc(inst.op).kind;
-  const bool selects = kind == Kind::HALVES2 || kind == Kind::HALVES3;
-  return half_code(wave, inst.args[static_cast<std::size_t>(index)], type, word,
-                   selects && bit(inst.mods.op_sel, index - 1));
-}
-
 // The byte or half of source 0 that op_sel picks.
 u64 part_of(const Inst& inst, const isa::Desc& d, int index, u64 word) {
   if (d.part_bits == 0 || index != 1) return word;
   return d.part_bits == 8 ? word >> 8 * (inst.mods.op_sel % 4) & 0xff : word >> 16 * (inst.mods.op_sel % 2) & 0xffff;
 }
 
-u64 source(const Wave& wave, const Inst& inst, int index, Type type, int lane, bool first_source) {
-  const Operand& operand = inst.args[static_cast<std::size_t>(index)];
-  if (has_half_constants(type) && !is_vector(operand))
-    return half_source(wave, inst, index, type, half_scalar(wave, operand, type));
-  const bool wide = type == Type::u64 || type == Type::i64;
-  if (!is_vector(operand)) {
-    const u64 value = oracle_scalar(wave, operand, type);
-    return wide ? value : with_modifiers(wave, operand, type, static_cast<u32>(value));
+u64 with_modifiers_f64(const Wave& wave, const Operand& operand, u64 x) {
+  constexpr u64 sign = u64{1} << 63;
+  if ((x & ~sign) < 0x0010000000000000 && !bit(wave.mode.bits, 6)) x &= sign;
+  if (operand.abs) x &= ~sign;
+  if (operand.neg) x ^= sign;
+  return x;
+}
+
+// The part of a source that SDWA or op_sel picks, as the row's type sees it.
+u32 picked(const Inst& inst, int slot, Type type, u32 x) {
+  if (inst.form == isa::Form::sdwa) {
+    const int selection = slot == 0 ? inst.mods.src0_sel : inst.mods.src1_sel;
+    const bool extends = bit(inst.mods.sext, slot);
+    const u32 byte = x >> selection % 4 * 8 & 255, half = selection == 5 ? x >> 16 : x & 65535;
+    if (selection < 4) return extends && byte > 127 ? byte - 256 : byte;
+    if (selection < 6) return extends && half > 32767 ? half - 65536 : half;
+    return x;
   }
+  if (!isa::is_16_bits(type)) return x;
+  return bit(inst.mods.op_sel, slot) ? x >> 16 : x;
+}
+
+u64 source(const Wave& wave, const Inst& inst, int index, Type type, int lane, int slot) {
+  const Operand& operand = inst.args[static_cast<std::size_t>(index)];
+  const bool wide = type == Type::u64 || type == Type::i64 || type == Type::f64;
+  const bool first_source = slot == 0;
+  const auto finished = [&](u64 value) -> u64 {
+    if (type == Type::f64) return with_modifiers_f64(wave, operand, value);
+    if (wide) return value;
+    const u32 part = picked(inst, slot, type, static_cast<u32>(value));
+    if (type == Type::f16 || type == Type::bf16) return half_code(wave, operand, type, part, false);
+    return isa::is_16_bits(type) ? part & 65535 : with_modifiers(wave, operand, type, part);
+  };
+  if (!is_vector(operand))
+    return finished(has_half_constants(type) ? half_scalar(wave, operand, type) : oracle_scalar(wave, operand, type));
   bool zero = false;
   if (inst.form == isa::Form::dpp && first_source) {
     const int from = dpp_from(inst.mods.dpp_ctrl, lane);
@@ -84,9 +101,7 @@ u64 source(const Wave& wave, const Inst& inst, int index, Type type, int lane, b
     if (!zero) lane = from;
   }
   const u32 low = zero ? 0 : vector_word(wave, operand, 0, lane);
-  if (wide) return low | u64{zero ? 0 : vector_word(wave, operand, 1, lane)} << 32;
-  if (has_half_constants(type)) return half_source(wave, inst, index, type, low);
-  return with_modifiers(wave, operand, type, low);
+  return finished(wide ? low | u64{zero ? 0 : vector_word(wave, operand, 1, lane)} << 32 : low);
 }
 
 bool is_written(const Wave& wave, const Inst& inst, int lane) {
@@ -100,7 +115,7 @@ bool is_written(const Wave& wave, const Inst& inst, int lane) {
 u32 float_result(const Wave& wave, const Inst& inst, u32 x) {
   const bool flush = !bit(wave.mode.bits, 5);
   const auto flushed = [&](u32 y) { return flush && (y & 0x7fffffff) < 0x00800000 ? y & 0x80000000 : y; };
-  x = flushed(x);
+  x = (x & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : flushed(x);
   if (inst.mods.omod && flush && !wave.mode.ieee()) {
     const float factors[] = {1, 2, 4, 0.5};
     x = flushed(std::bit_cast<u32>(std::bit_cast<float>(x) * factors[inst.mods.omod]));
@@ -110,6 +125,38 @@ u32 float_result(const Wave& wave, const Inst& inst, u32 x) {
   const auto value = std::bit_cast<float>(x);
   if (std::isnan(value)) return wave.mode.dx10_clamp() ? 0 : x;
   return value > 1 ? 0x3f800000 : value > 0 ? x : 0;
+}
+
+u64 double_result(const Wave& wave, const Inst& inst, u64 bits) {
+  const bool flush = !bit(wave.mode.bits, 7);
+  const auto flushed = [&](double y) {
+    return flush && std::fpclassify(y) == FP_SUBNORMAL ? std::copysign(0.0, y) : y;
+  };
+  auto x = flushed(std::bit_cast<double>(bits));
+  if (inst.mods.omod && flush && !wave.mode.ieee()) {
+    const double factors[] = {1, 2, 4, 0.5};
+    x = flushed(x * factors[inst.mods.omod]);
+    if (x == 0) x = 0;
+  }
+  if (inst.mods.clamp && std::isnan(x) && wave.mode.dx10_clamp()) x = 0;
+  if (inst.mods.clamp && !std::isnan(x)) x = x > 1 ? 1 : x > 0 ? x : 0;
+  return std::isnan(x) ? 0x7ff8000000000000 : std::bit_cast<u64>(x);
+}
+
+// SDWA: `r` in its place, the rest of the register as dst_unused says.
+u32 placed(const Inst& inst, u32 old, u32 r) {
+  const int selection = inst.mods.dst_sel;
+  if (inst.form != isa::Form::sdwa || selection == 6) return r;
+  const int low_bit = selection < 4 ? 8 * selection : 16 * (selection % 2), bits = selection < 4 ? 8 : 16;
+  u32 word = 0;
+  for (int i = 0; i < 32; ++i) {
+    const bool inside = i >= low_bit && i < low_bit + bits;
+    bool value = inside && bit(r, i - low_bit);
+    if (!inside && inst.mods.dst_unused == isa::DstUnused::preserve) value = bit(old, i);
+    if (i >= low_bit + bits && inst.mods.dst_unused == isa::DstUnused::sign_extend) value = bit(r, bits - 1);
+    word |= u32{value} << i;
+  }
+  return word;
 }
 
 // clamp of integers: the exact result, as AMD's pseudo code would give it without wrapping, held in range.
@@ -133,18 +180,26 @@ u64 integer_result(const Inst& inst, const LaneInput& in, u64 r) {
   if (name == "v_add_i32") return held(s(0) + s(1), s_min, s_max);
   if (name == "v_sub_i32") return held(s(0) - s(1), s_min, s_max);
   if (name == "v_mad_u32_u24") return held(u(0) % 0x1000000 * (u(1) % 0x1000000) + u(2), 0, u_max);
-  const auto u16 = [&](int i) { return u(i) & 0xffff; };
-  const auto s16 = [&](int i) { return static_cast<std::int64_t>(static_cast<std::int16_t>(u(i))); };
-  if (name == "v_add_u16") return held(u16(0) + u16(1), 0, 65535);
-  if (name == "v_sub_u16") return held(u16(0) - u16(1), 0, 65535);
-  if (name == "v_subrev_u16") return held(u16(1) - u16(0), 0, 65535);
-  if (name == "v_mad_u16") return held(u16(0) * u16(1) + u16(2), 0, 65535);
-  if (name == "v_mad_u32_u16") return held(u16(0) * u16(1) + u(2), 0, u_max);
-  if (name == "v_mad_i32_i16") return held(s16(0) * s16(1) + s(2), s_min, s_max);
-  if (name == "v_add_i16") return held(s16(0) + s16(1), -32768, 32767) & 0xffff;
-  if (name == "v_sub_i16") return held(s16(0) - s16(1), -32768, 32767) & 0xffff;
-  if (name == "v_mad_i16") return held(s16(0) * s16(1) + s16(2), -32768, 32767) & 0xffff;
   if (name == "v_mad_i32_i24") return held(s24(0) * s24(1) + s(2), s_min, s_max);
+  const auto s16 = [&](int i) { return std::int64_t{static_cast<std::int16_t>(in.s[static_cast<std::size_t>(i)])}; };
+  const auto held16 = [&](std::int64_t x, bool is_signed) {
+    return u64{is_signed ? held(x, -32768, 32767) & 65535 : held(x, 0, 65535)};
+  };
+  if (name == "v_add_u16") return held16(u(0) + u(1), false);
+  if (name == "v_sub_u16") return held16(u(0) - u(1), false);
+  if (name == "v_subrev_u16") return held16(u(1) - u(0), false);
+  if (name == "v_add_i16") return held16(s16(0) + s16(1), true);
+  if (name == "v_sub_i16") return held16(s16(0) - s16(1), true);
+  if (name == "v_mad_u16" || name == "v_mad_legacy_u16") return held16(u(0) * u(1) + u(2), false);
+  if (name == "v_mad_i16" || name == "v_mad_legacy_i16") return held16(s16(0) * s16(1) + s16(2), true);
+  if (name == "v_mad_u32_u16") return held(u(0) * u(1) + u(2), 0, u_max);
+  if (name == "v_mad_i32_i16") return held(s16(0) * s16(1) + s(2), s_min, s_max);
+  if (name.find("sad_") != name.npos) {
+    // The sum of differences is what the row gives for a third source of 0, and below 2^32.
+    LaneInput differences = in;
+    differences.s[2] = 0;
+    return held(static_cast<std::int64_t>((*find_lane_oracle(name))(differences)) + u(2), 0, u_max);
+  }
   const Kind kind = isa::desc(inst.op).kind;
   const bool carries = kind == Kind::CARRY_OUT || kind == Kind::CARRY_IN;
   if (carries && bit(r, 32)) return (name.find("add") != name.npos ? u_max : 0) | (u64{1} << 32);
@@ -159,7 +214,11 @@ struct Shape {
 Shape shape(Kind kind) {
   switch (kind) {
     case Kind::VOPC:
+    case Kind::CMPX:
       return {1, 0, -1};
+    case Kind::DIV_SCALE:
+    case Kind::MAD_WIDE:
+      return {2, 1, -1};
     case Kind::CARRY_OUT:
       return {2, 1, -1};
     case Kind::CARRY_IN:
@@ -176,23 +235,28 @@ LaneInput lane_input(const Wave& before, const Inst& inst, const isa::Desc& d, c
   in.lane = lane;
   in.bit = s.mask_read >= 0
                ? bit(before.scalar64(static_cast<int>(inst.args[static_cast<std::size_t>(s.mask_read)].value)), lane)
-               : bit(before.mode.bits, 23);
+           : d.kind == Kind::DIV_FMAS ? bit(before.vcc(), lane)
+                                      : bit(before.mode.bits, 23);
+  in.table = inst.mods.bitop3;
   for (int i = 0; i < 3; ++i) {
     const int index = s.first_source + i;
     const isa::Arg a = d.args[static_cast<std::size_t>(index)];
     if (a.role == isa::Role::none || index == s.mask_read) break;
-    in.s[static_cast<std::size_t>(i)] = part_of(inst, d, index, source(before, inst, index, a.type, lane, i == 0));
+    in.s[static_cast<std::size_t>(i)] = part_of(inst, d, index, source(before, inst, index, a.type, lane, i));
   }
   if (is_vector(inst.args[0])) {
     in.d = vector_word(before, inst.args[0], 0, lane);
-    if (d.args[0].type == Type::f32) in.d = with_modifiers(before, Operand{}, Type::f32, in.d);
+    if (d.args[0].type == Type::f32) in.d = with_modifiers(before, Operand{}, Type::f32, static_cast<u32>(in.d));
+    if (d.args[0].type == Type::f64)
+      in.d = with_modifiers_f64(before, Operand{}, in.d | u64{vector_word(before, inst.args[0], 1, lane)} << 32);
   }
   return in;
 }
 
 // The register with the result in the part of it that the row writes.
 u64 merged(const Inst& inst, const isa::Desc& d, u32 old, u64 r) {
-  const bool halves = (d.kind == Kind::HALVES2 || d.kind == Kind::HALVES3) && isa::is_half_type(d.args[0].type);
+  const bool halves = (d.kind == Kind::HALVES2 || d.kind == Kind::HALVES3 || d.kind == Kind::BITOP3) &&
+                      isa::is_half_type(d.args[0].type);
   if (halves || d.kind == Kind::HALF2 || d.kind == Kind::HALF3 || d.kind == Kind::PART_TO_HALF)
     return bit(inst.mods.op_sel, 3) ? old % 65536 + 65536 * r : (old >> 16 << 16) + r;
   if (d.kind != Kind::BYTE2 && d.kind != Kind::BYTE3) return r;
@@ -203,23 +267,30 @@ u64 merged(const Inst& inst, const isa::Desc& d, u32 old, u64 r) {
 void run_lanes(Wave& wave, const Inst& inst, const isa::Desc& d, const LaneOracle* oracle) {
   const Wave before = wave;
   const Shape s = shape(d.kind);
+  const LaneOracle* mask_oracle = find_lane_oracle(std::string(d.name) + " mask");
   u64 mask = 0;
   for (int lane = 0; lane < 64; ++lane) {
     if (!is_written(before, inst, lane)) continue;
     const LaneInput in = lane_input(before, inst, d, s, lane);
     u64 r = 0;
     if (!convert_lane(d.name, in, r)) r = integer_result(inst, in, (*oracle)(in));
-    if (s.mask_written >= 0) mask |= (d.kind == Kind::VOPC ? r & 1 : r >> 32 & 1) << lane;
-    if (d.kind == Kind::VOPC) continue;
+    const bool compares = d.kind == Kind::VOPC || d.kind == Kind::CMPX;
+    if (mask_oracle)
+      mask |= ((*mask_oracle)(in)&1) << lane;
+    else if (s.mask_written >= 0)
+      mask |= (compares ? r & 1 : r >> 32 & 1) << lane;
+    if (compares) continue;
     const u32 old = vector_word(before, inst.args[0], 0, lane);
     if (d.args[0].type == Type::f16 && d.kind != Kind::PART_TO_HALF) r = half_result(before, inst, static_cast<u32>(r));
     r = merged(inst, d, old, r);
     if (d.args[0].type == Type::f32) r = float_result(before, inst, static_cast<u32>(r));
-    vector_word(wave, inst.args[0], 0, lane) = static_cast<u32>(r);
-    if (d.args[0].type == Type::u64) vector_word(wave, inst.args[0], 1, lane) = static_cast<u32>(r >> 32);
+    if (d.args[0].type == Type::f64) r = double_result(before, inst, r);
+    vector_word(wave, inst.args[0], 0, lane) = placed(inst, old, static_cast<u32>(r));
+    if (d.args[0].dwords == 2) vector_word(wave, inst.args[0], 1, lane) = static_cast<u32>(r >> 32);
   }
   if (s.mask_written >= 0)
     wave.set_scalar64(static_cast<int>(inst.args[static_cast<std::size_t>(s.mask_written)].value), mask);
+  if (d.kind == Kind::CMPX) wave.set_scalar64(isa::exec.first, mask);
 }
 
 void run_packed(Wave& wave, const Inst& inst, const isa::Desc& d, const LaneOracle& oracle) {

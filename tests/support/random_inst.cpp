@@ -57,8 +57,8 @@ Operand scalar_argument(const Desc& d, int index, const Arg& a, Rng& rng) {
     case Kind::SOPP_COUNT:
       return {OperandKind::integer, below(128, rng)};
     case Kind::SOPK:
-      if (index == 1) return {OperandKind::literal, below(0x10000, rng)};
-      break;
+    case Kind::SOPK_COMPARE:
+      return index == 1 ? Operand(OperandKind::literal, below(0x10000, rng)) : random_scalar(1, rng);
     case Kind::SMEM_LOAD:
     case Kind::SMEM_BUFFER_LOAD:
       if (index != 2) return random_scalar(a.dwords, rng);
@@ -103,8 +103,13 @@ Operand matrix_argument(const Inst& inst, int index, const Arg& a, Rng& rng) {
 }
 
 Operand vector_argument(const Inst& inst, const Desc& d, int index, const Arg& a, Rng& rng) {
-  const bool short_form = inst.form == Form::e32 || inst.form == Form::dpp;
-  if (a.type == Type::mask) return short_form ? Operand(vcc) : random_scalar(2, rng);
+  const bool compares = d.kind == Kind::VOPC || d.kind == Kind::CMPX;
+  const bool takes_vcc = inst.form == Form::e32 || inst.form == Form::dpp || (inst.form == Form::sdwa && !compares);
+  if (a.type == Type::mask) return takes_vcc ? Operand(vcc) : random_scalar(2, rng);
+  if (d.kind == Kind::VOP2_MK || d.kind == Kind::VOP2_AK) {
+    if (index == (d.kind == Kind::VOP2_MK ? 2 : 3)) return {OperandKind::literal, static_cast<std::uint32_t>(rng())};
+    if (index != 1 && a.role == Role::read) return random_vector(OperandKind::vgpr, 1, rng);
+  }
   if (d.kind == Kind::ACC_WRITE && index == 0) return random_vector(OperandKind::agpr, 1, rng);
   if (d.kind == Kind::ACC_READ && index == 1) return random_vector(OperandKind::agpr, 1, rng);
   const bool reads_lane = d.kind == Kind::READ_LANE || d.kind == Kind::READ_FIRST_LANE;
@@ -118,7 +123,7 @@ Operand vector_argument(const Inst& inst, const Desc& d, int index, const Arg& a
   if (d.kind == Kind::WRITE_LANE && operand.kind == OperandKind::vgpr) operand = random_scalar(1, rng);
   if (inst.form != Form::e32 && takes_source_modifiers(d, index)) {
     operand.neg = one_in(4, rng);
-    operand.abs = one_in(4, rng);
+    operand.abs = takes_abs(d, index) && one_in(4, rng);
   }
   return operand;
 }
@@ -134,6 +139,17 @@ void choose_dpp(Modifiers& mods, Rng& rng) {
   mods.dpp_row_mask = byte_below(16, rng);
   mods.dpp_bank_mask = byte_below(16, rng);
   mods.dpp_bound_ctrl = one_in(2, rng);
+}
+
+void choose_sdwa(Modifiers& mods, const Desc& d, Rng& rng) {
+  mods.src0_sel = byte_below(7, rng);
+  if (d.kind != Kind::VOP1) mods.src1_sel = byte_below(7, rng);
+  const int first = first_source(d.kind);
+  for (int i = 0; i < 2; ++i)
+    if (takes_sext(d, first + i) && one_in(3, rng)) mods.sext |= static_cast<std::uint8_t>(1 << i);
+  if (!has_sdwa_result(d)) return;
+  mods.dst_sel = byte_below(7, rng);
+  mods.dst_unused = static_cast<DstUnused>(below(3, rng));
 }
 
 void choose_packed(Inst& inst, const Desc& d, Rng& rng) {
@@ -170,6 +186,7 @@ void choose_memory(Modifiers& mods, const Desc& d, Rng& rng) {
 void choose_modifiers(Inst& inst, const Desc& d, Rng& rng) {
   Modifiers& mods = inst.mods;
   if (inst.form == Form::dpp) return choose_dpp(mods, rng);
+  if (inst.form == Form::sdwa) choose_sdwa(mods, d, rng);
   if (is_memory(d.kind)) return choose_memory(mods, d, rng);
   if (d.kind == Kind::WAITCNT) {
     for (const WaitField& wait : wait_fields)
@@ -201,8 +218,8 @@ void choose_modifiers(Inst& inst, const Desc& d, Rng& rng) {
 Inst guess(Op op, Rng& rng) {
   const Desc& d = desc(op);
   Inst inst{.op = op};
-  constexpr Form forms[] = {Form::e32, Form::e64, Form::dpp};
-  if (has_short_form(d.kind)) inst.form = forms[below(3, rng)];
+  constexpr Form forms[] = {Form::e32, Form::e64, Form::dpp, Form::sdwa};
+  if (has_short_form(d.kind)) inst.form = forms[below(4, rng)];
   choose_modifiers(inst, d, rng);
   for (int i = 0; i < max_args; ++i) {
     const Arg a = arg(inst, i);
