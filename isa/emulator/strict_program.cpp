@@ -13,7 +13,12 @@ using isa::Kind;
 using isa::Op;
 using isa::OperandKind;
 
-bool is_half(Kind kind) { return kind == Kind::HALF2 || kind == Kind::HALF3; }
+// Whether the result is a half of the register whose other half is kept.
+bool is_half(const isa::Desc& d) {
+  return d.kind == Kind::HALF2 || d.kind == Kind::HALF3 || (d.kind == Kind::BITOP3 && isa::is_16_bits(d.args[0].type));
+}
+// The half that a source of 16 bits is.
+std::uint8_t half_read(const Inst& inst, int arg) { return inst.mods.op_sel >> (arg - 1) & 1 ? 2 : 1; }
 
 // Matrix instructions and lane swaps ignore EXEC (CDNA4 ISA pseudo code; emulator).
 UsedLanes lanes_of(const Inst& inst) {
@@ -32,15 +37,19 @@ UsedLanes lanes_of(const Inst& inst) {
 }
 
 Use use_of(const Inst& inst, const Access& a) {
-  const Kind kind = isa::desc(inst.op).kind;
+  const isa::Desc& d = isa::desc(inst.op);
   Use use{.first = a.first, .count = static_cast<std::uint8_t>(a.count), .is_vector = a.file != OperandKind::sgpr};
   if (a.file == OperandKind::agpr) use.first = static_cast<std::uint16_t>(use.first + 256);
   use.lanes = lanes_of(inst);
-  if (a.arg == 0 && is_half(kind)) {
+  if (a.arg > 0 && !a.write && inst.form != isa::Form::sdwa && use.is_vector &&
+      isa::is_16_bits(d.args[static_cast<std::size_t>(a.arg)].type))
+    use.halves = half_read(inst, a.arg);
+  if (a.arg == 0 && inst.form == isa::Form::sdwa) use.may_be_undefined = !a.write;
+  if (a.arg == 0 && is_half(d)) {
     use.halves = inst.mods.op_sel & 8 ? 2 : 1;
     use.may_be_undefined = !a.write;
   }
-  if (a.arg == 0 && kind == Kind::WRITE_LANE) use.may_be_undefined = !a.write;
+  if (a.arg == 0 && d.kind == Kind::WRITE_LANE) use.may_be_undefined = !a.write;
   return use;
 }
 
