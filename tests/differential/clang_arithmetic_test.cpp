@@ -12,7 +12,7 @@ namespace {
 
 #include "tests/differential/kernels/arithmetic.c"
 
-constexpr Grid grid{.workgroups = 2};
+constexpr Grid grid{.workgroups = 2, .makes_infinities = true};
 constexpr std::uint32_t items = 2 * workgroup_items;
 constexpr std::size_t most_planes = 80;
 

@@ -167,7 +167,8 @@ const Step independent{{.op = Op::s_mov_b32, .args = {Operand(S<1>{90}), Operand
 bool is_stricter(const HazardPair& pair) {
   return pair.rule == "XDL result as C of another opcode" ||
          pair.rule == "data of a wide store with scalar offset overwritten by VALU" ||
-         (pair.rule == "partly written register used by VALU" && (pair.producer.mods.op_sel & 8) == 0);
+         (pair.rule == "partly written register used by VALU" && pair.producer.form != Form::sdwa &&
+          (pair.producer.mods.op_sel & 8) == 0);
 }
 
 std::vector<Step> all_steps() {

@@ -1,5 +1,5 @@
 // Integer arithmetic of every width: one result for each expression and work-item, in planes of `n` elements.
-// Included once per type: T, its unsigned sibling U, W its width in bits, NAME the kernel.
+// Included once per type: T, its unsigned sibling U, W its width in bits, whether it is SIGNED, NAME the kernel.
 
 #ifndef INTEGER_HELPERS
 #define INTEGER_HELPERS
@@ -18,6 +18,7 @@ FUNCTION uint64_t reversed(uint64_t x, int width) {
 #define SUM(x, y) ((T)((U)(x) + (U)(y)))
 #define DIFFERENCE(x, y) ((T)((U)(x) - (U)(y)))
 #define PRODUCT(x, y) ((T)(U)((uint64_t)(U)(x) * (uint64_t)(U)(y)))
+#define NEGATIVE(x) (SIGNED && (U)(x) >> (W - 1) != 0)
 #define PUT(expression) out[plane++ * n + id] = (T)(expression)
 
 KERNEL(NAME, GLOBAL T* out, GLOBAL const T* first, GLOBAL const T* second, GLOBAL const T* third, uint32_t n) {
@@ -59,7 +60,7 @@ KERNEL(NAME, GLOBAL T* out, GLOBAL const T* first, GLOBAL const T* second, GLOBA
   PUT(a < b);
   PUT((a <= b) + 2 * (b >= c) + 4 * (a == c) + 8 * (b != c));
   PUT(a == b ? c : a);
-  PUT(a < 0 ? DIFFERENCE(0, a) : a);
+  PUT(NEGATIVE(a) ? DIFFERENCE(0, a) : a);
   PUT(__builtin_popcountll((uint64_t)(U)a));
   PUT((U)a == 0 ? W : __builtin_clzll((uint64_t)(U)a) - (64 - W));
   PUT((U)a == 0 ? W : __builtin_ctzll((uint64_t)(U)a));
@@ -77,15 +78,15 @@ KERNEL(NAME, GLOBAL T* out, GLOBAL const T* first, GLOBAL const T* second, GLOBA
   const int over = __builtin_add_overflow(a, b, &sum), under = __builtin_sub_overflow(a, b, &difference);
   PUT(over);
   PUT(under);
-  PUT(over ? (T)~(U)0 : sum);
+  PUT(over ? (T) ~(U)0 : sum);
   PUT(under ? 0 : difference);
   T product;
   PUT(__builtin_mul_overflow(a, b, &product) ? c : product);
-  PUT((float)a + (float)b);
+  PUT(((float)a + (float)b) * 0.25f);
   PUT((int8_t)a + (uint8_t)((U)b >> (W - 8)) - (int16_t)c);
 
   // Lanes part ways: digits of a, weighted by how often b halves.
-  T left = a < 0 ? (T)(-(a / 2)) : a, digits = 0;
+  T left = NEGATIVE(a) ? (T)(-(a / 2)) : a, digits = 0;
   for (int i = 0; i < 20 && left != 0; ++i) {
     const T digit = (T)(left % 10);
     switch (digit) {
@@ -113,8 +114,10 @@ KERNEL(NAME, GLOBAL T* out, GLOBAL const T* first, GLOBAL const T* second, GLOBA
 #undef SUM
 #undef DIFFERENCE
 #undef PRODUCT
+#undef NEGATIVE
 #undef PUT
 #undef T
 #undef U
 #undef W
+#undef SIGNED
 #undef NAME
