@@ -44,6 +44,11 @@ Use use_of(const Inst& inst, const Access& a) {
   if (a.arg > 0 && !a.write && inst.form != isa::Form::sdwa && use.is_vector &&
       isa::is_16_bits(d.args[static_cast<std::size_t>(a.arg)].type))
     use.halves = half_read(inst, a.arg);
+  // Stores of bytes and halves leave the upper half of their data alone.
+  const bool stores = d.cls == isa::Class::VmemStore || d.cls == isa::Class::LdsWrite;
+  if (stores && a.arg >= 0 && d.args[static_cast<std::size_t>(a.arg)].type == isa::Type::bits && d.memory_bytes <= 2 &&
+      use.is_vector)
+    use.halves = 1;
   if (a.arg == 0 && inst.form == isa::Form::sdwa) use.may_be_undefined = !a.write;
   if (a.arg == 0 && is_half(d)) {
     use.halves = inst.mods.op_sel & 8 ? 2 : 1;
@@ -70,6 +75,9 @@ Numbers numbers_of(const Inst& inst) {
   }
   if (isa::is_mfma(inst)) return d.args[0].type == isa::Type::f32 ? Numbers::matrix_f32 : Numbers::none;
   if (d.kind == Kind::PK_F32_2 || d.kind == Kind::PK_F32_3) return Numbers::packed_f32;
+  // What an fp64 becomes is not looked at, for its sources are not.
+  for (const isa::Arg& a : d.args)
+    if (a.type == isa::Type::f64) return Numbers::none;
   const bool computes = d.kind >= Kind::VOP1 && d.kind <= Kind::VOP3_3;
   return computes && d.args[0].type == isa::Type::f32 ? Numbers::f32 : Numbers::none;
 }

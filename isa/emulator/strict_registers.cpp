@@ -73,7 +73,9 @@ void StrictRegisters::check_defined(const Wave& wave, std::uint32_t index, const
   if (use.is_vector) {
     const std::uint64_t lanes = lanes_used(wave, program_.inst(index), use.lanes);
     for (std::size_t r = use.first + std::size_t{use.count}; r-- > use.first;) {
-      const std::uint64_t undefined = lanes & ~(low_[r] & high_[r]);
+      const std::uint64_t low = use.halves & 1 ? low_[r] : ~std::uint64_t{0};
+      const std::uint64_t high = use.halves & 2 ? high_[r] : ~std::uint64_t{0};
+      const std::uint64_t undefined = lanes & ~(low & high);
       if (undefined == 0) continue;
       missing = undefined;
       which = r;
