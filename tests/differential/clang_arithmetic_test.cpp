@@ -41,13 +41,15 @@ std::vector<T> integers() {
 template <class T, class Bits>
 std::vector<T> numbers(int spread) {
   using L = std::numeric_limits<T>;
-  const T special[] = {T(0),      T(-0.0),       T(1),         T(-2.5),      T(0.5),        T(1.5),       L::max(),
-                       L::min(),  L::denorm_min(), -L::min() / 3, L::infinity(), -L::infinity(), L::quiet_NaN(), L::lowest(),
-                       L::max() / 2, L::min() * 2, L::min() * 5 / 3, T(8388609), T(1e300),     T(-1e-300)};
+  const T special[] = {T(0),          T(-0.0),          T(1),           T(-2.5),         T(0.5),
+                       T(1.5),        L::max(),         L::min(),       L::denorm_min(), -L::min() / 3,
+                       L::infinity(), -L::infinity(),   L::quiet_NaN(), L::lowest(),     L::max() / 2,
+                       L::min() * 2,  L::min() * 5 / 3, T(8388609),     T(1e300),        T(-1e-300)};
   std::vector<T> values(items);
   for (T& value : values) {
     const std::uint64_t random = rng();
-    value = std::ldexp(static_cast<T>(static_cast<std::int64_t>(rng())), static_cast<int>(rng() % (2 * spread)) - spread - 62);
+    value = std::ldexp(static_cast<T>(static_cast<std::int64_t>(rng())),
+                       static_cast<int>(rng() % (2 * spread)) - spread - 62);
     if (random % 5 == 0) value = special[rng() % std::size(special)];
     if (random % 5 == 1) value = std::bit_cast<T>(static_cast<Bits>(rng()));
     if (value != value) value = L::quiet_NaN();
@@ -67,8 +69,8 @@ void check_numbers(const ClangKernels& kernels, const char* name,
                    void (*host)(WorkItem, T*, const T*, const T*, const T*, std::uint32_t)) {
   constexpr int range = std::numeric_limits<T>::max_exponent;
   for (int trial = 0; trial < 4; ++trial) {
-    const std::vector<T> out(items * most_planes), a = numbers<T, Bits>(range), b = numbers<T, Bits>(trial < 2 ? range : 20),
-                                                   c = numbers<T, Bits>(24);
+    const std::vector<T> out(items * most_planes),
+        a = numbers<T, Bits>(range), b = numbers<T, Bits>(trial < 2 ? range : 20), c = numbers<T, Bits>(24);
     CHECK(compare_with_host(kernels, name, host, grid, out, a, b, c, items) == "");
   }
 }
