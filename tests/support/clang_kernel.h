@@ -54,6 +54,7 @@ class KernelArguments {
 struct Grid {
   std::uint32_t workgroups = 1;
   std::uint32_t workgroup_size = workgroup_items;
+  bool makes_infinities = false;  // NaN and infinity born in the kernel are no findings
 };
 
 // The kernels of one C file.
