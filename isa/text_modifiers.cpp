@@ -17,7 +17,7 @@ std::optional<std::uint8_t> to_bits(std::string_view list, int highest_entries) 
   int bits = 0, entries = 0;
   for (const char c : list) {
     const bool comma_expected = entries % 2 != 0;
-    if (comma_expected ? c != ',' : c != '0' && c != '1') return std::nullopt;
+    if (entries / 2 >= highest_entries || (comma_expected ? c != ',' : c != '0' && c != '1')) return std::nullopt;
     if (c == '1') bits |= 1 << (entries / 2);
     ++entries;
   }
