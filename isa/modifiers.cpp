@@ -121,7 +121,11 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
   if (d.kind == Kind::BUFFER_LOAD) left.lds = false;
   if (d.kind == Kind::WAITCNT) left.vmcnt = left.expcnt = left.lgkmcnt = Modifiers::not_waited;
   left.op_sel &= static_cast<std::uint8_t>(~op_sel_mask(d));
-  if ((is_packed(d.kind) || d.kind == Kind::F8F6F4_SCALED) && op_sel_hi(inst) <= op_sel_mask(d))
+  // The row's default is not written (inst.h).
+  Inst plain = inst;
+  plain.mods.op_sel_hi = Modifiers::row_default;
+  const bool has_op_sel_hi = is_packed(d.kind) || d.kind == Kind::F8F6F4_SCALED;
+  if (has_op_sel_hi && op_sel_hi(inst) <= op_sel_mask(d) && inst.mods.op_sel_hi != op_sel_hi(plain))
     left.op_sel_hi = Modifiers::row_default;
   left.neg_lo &= static_cast<std::uint8_t>(~negation_mask(d));
   left.neg_hi &= static_cast<std::uint8_t>(~negation_mask(d));

@@ -130,8 +130,6 @@ const Side dot_reads_a = side(v_dot2_f32_f16, natural, {v(60), v(0), v(61), v(62
   "$vgpr60 = V_DOT2_F32_F16 8, $vgpr0, 8, $vgpr61, 8, $vgpr62, 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
 const Side dot4_v0 = side(v_dot4_i32_i8, natural, {v(0), v(60), v(61), v(62)},
   "$vgpr0 = V_DOT4_I32_I8 8, $vgpr60, 8, $vgpr61, 8, $vgpr62, 0, 0, 0, implicit $exec");
-const Side sr_byte = side(v_cvt_sr_fp8_f32, natural, {v(0), v(60), v(61)},
-  "$vgpr0 = V_CVT_SR_FP8_F32_gfx12_e64 0, $vgpr60, 0, $vgpr61, $vgpr0, 2, implicit $mode, implicit $exec", {.op_sel = 4});
 const Side fp4_byte = side(v_cvt_scalef32_pk_fp4_f32, natural, {v(0), v(60), v(61), v(62)},
   "$vgpr0 = V_CVT_SCALEF32_PK_FP4_F32_e64 0, $vgpr60, 0, $vgpr61, 4, $vgpr62, $vgpr0, 0, implicit $mode, implicit $exec", {.op_sel = 4});
 const Side fma_high = side(v_fma_f16, natural, {v(0), v(60), v(61), v(62)},

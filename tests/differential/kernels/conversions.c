@@ -18,6 +18,7 @@ typedef uint32_t uint6 __attribute__((ext_vector_type(6)));
 #define WORD_TO_WORD(name, expression)                                                                                \
   KERNEL(name, GLOBAL uint32_t* out, GLOBAL const uint32_t* in, float scale, uint32_t seed) {                         \
     const uint32_t x = in[GLOBAL_ID], old = 0x89abcdef;                                                               \
+    (void)old;                                                                                                        \
     out[GLOBAL_ID] = BITS(uint32_t, expression);                                                                      \
   }
 // Two words to one.
@@ -25,6 +26,7 @@ typedef uint32_t uint6 __attribute__((ext_vector_type(6)));
   KERNEL(name, GLOBAL uint32_t* out, GLOBAL const uint32_t* in, float scale, uint32_t seed) {                         \
     const float x = BITS(float, in[2 * GLOBAL_ID]), y = BITS(float, in[2 * GLOBAL_ID + 1]);                           \
     const uint32_t old = 0x89abcdef;                                                                                  \
+    (void)old;                                                                                                        \
     out[GLOBAL_ID] = BITS(uint32_t, expression);                                                                      \
   }
 // One word to a pair of floats.
