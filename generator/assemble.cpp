@@ -136,6 +136,32 @@ bool crashes_llvm(std::uint32_t dword, std::uint32_t sdwa) {
   return literal || (!is_vopc && is_seven(8)) || is_seven(16) || (!is_vop1 && is_seven(24));
 }
 
+// The source operand codes of VOP3P (CDNA4 ISA, "Operands"): 9 bits.
+bool is_vector_source(std::uint32_t code) { return code >= 256; }
+bool is_inline_constant(std::uint32_t code) { return (code >= 128 && code <= 208) || (code >= 240 && code <= 248); }
+bool is_scalar_source(std::uint32_t code) {
+  return code < 102 || (code >= 106 && code <= 124) || code == 126 || code == 127;
+}
+
+// v_mfma_*_f8f6f4, with or without the 8 bytes that give it scales. LLVM's decoder takes A and B for vector registers
+// unseen, and loses count of the operands where another one is a literal or does not exist; with either it reads
+// through a null pointer (LLVM 22, AMDGPUDisassembler convertMAIInst). None of these is an instruction.
+// `code` goes on for 16 bytes.
+bool is_broken_matrix(const std::uint8_t* code) {
+  constexpr std::uint32_t mfma_16x16x128 = 0xd3ad, mfma_32x32x64 = 0xd3ae, scales = 0xd3ac;
+  const auto dword = [&](int i) { return llvm::support::endian::read32le(code + 4 * i); };
+  const auto source = [&](int i, int number) { return dword(i) >> 9 * number & 0x1ff; };
+  const auto is_known = [](std::uint32_t c) { return is_vector_source(c) || is_inline_constant(c); };
+  const bool scaled = dword(0) >> 16 == scales;
+  const int matrix = scaled ? 2 : 0;
+  const std::uint32_t opcode = dword(matrix) >> 16;
+  if (opcode != mfma_16x16x128 && opcode != mfma_32x32x64) return false;
+  if (!is_vector_source(source(matrix + 1, 0)) || !is_vector_source(source(matrix + 1, 1))) return true;
+  if (!is_known(source(matrix + 1, 2))) return true;
+  const auto is_scale = [&](std::uint32_t c) { return is_known(c) || is_scalar_source(c); };
+  return scaled && !(is_scale(source(1, 0)) && is_scale(source(1, 1)));
+}
+
 }  // namespace
 
 std::vector<std::byte> assemble(std::string_view text, std::string_view name) {
@@ -197,7 +223,7 @@ std::vector<DisassembledLine> disassemble(std::span<const std::byte> code) {
     const std::uint32_t next = llvm::support::endian::read32le(padded.data() + offset + 4);
     llvm::MCInst instruction;
     std::uint64_t size = 0;
-    const bool decoded = !crashes_llvm(dword, next) &&
+    const bool decoded = !crashes_llvm(dword, next) && !is_broken_matrix(padded.data() + offset) &&
                          decoder->getInstruction(instruction, size, bytes.drop_front(offset), offset, llvm::nulls()) !=
                              llvm::MCDisassembler::Fail;
     DisassembledLine& line = lines.emplace_back();

@@ -119,6 +119,9 @@ class Builder {
 #define SOPP_COUNT(op, ...)    void op(int count, ZYFA_WHERE) { add(Op::op, where, {}, Operand(isa::OperandKind::integer, static_cast<std::uint32_t>(count))); }
 #define WAITCNT(op)            void op(Modifiers counts, ZYFA_WHERE) { add(Op::op, where, counts); }
 #define SMEM_LOAD(op, dw)      Token op(S<dw> d, S<2> base, std::uint32_t offset, ZYFA_WHERE) { return memory(Op::op, where, {}, d, base, Operand(isa::OperandKind::literal, offset)); }
+#define SMEM_TIME(op)          Token op(S<2> d, ZYFA_WHERE) { return memory(Op::op, where, {}, d); }
+#define SMEM_CACHE(op)         Token op(ZYFA_WHERE) { return memory(Op::op, where, {}); }
+#define SMEM_BUFFER_LOAD(op, dw) Token op(S<dw> d, S<4> resource, std::uint32_t offset, ZYFA_WHERE) { return memory(Op::op, where, {}, d, resource, Operand(isa::OperandKind::literal, offset)); }
 #define VNOP(op)               void op(ZYFA_WHERE) { add(Op::op, where, {}); }
 #define VOP1(op, D, A, ...)    void op(V<ZYFA_D(D)> d, Source<ZYFA_T(A)> a, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand); }
 #define VOP2(op, D, A, B, ...) void op(V<ZYFA_D(D)> d, Source<ZYFA_T(A)> a, Source<ZYFA_T(B)> b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d, a.operand, b.operand); }
@@ -172,14 +175,27 @@ class Builder {
 #define F8F6F4_SCALED(op, M, N, K, ...) \
   template <class RA, class RB> void op(Data<M * N / 64> d, RA a, RB b, Accumulator<M * N / 64> c, Source<ZYFA_T(u32)> scale_a, Source<ZYFA_T(u32)> scale_b, Modifiers m = {}, ZYFA_WHERE) { add(Op::op, where, m, d.operand, a, b, c.operand, scale_a.operand, scale_b.operand); }
 #define DS_READ(op, dw)        Token op(Data<dw> d, V<1> address, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address); }
-#define DS_READ_TR(op, ...)    Token op(Data<2> d, V<1> address, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address); }
+#define DS_READ_PART(op, ...)  DS_READ(op, 1)
+#define DS_READ_TR(op, dw, ...) DS_READ(op, dw)
+#define DS_READ2(op, dw, ...)  DS_READ(op, 2 * dw)
 #define DS_WRITE(op, dw)       Token op(V<1> address, Data<dw> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand); }
+#define DS_WRITE_PART(op, ...) DS_WRITE(op, 1)
+#define DS_WRITE2(op, dw, ...) Token op(V<1> address, Data<dw> first, Data<dw> second, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, first.operand, second.operand); }
+#define DS_ATOMIC(op, T, ...)  DS_WRITE(op, ZYFA_D(T))
+#define DS_ATOMIC_RTN(op, T, ...) Token op(Data<ZYFA_D(T)> d, V<1> address, Data<ZYFA_D(T)> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, data.operand); }
+#define DS_COMPARE(op, T, ...) DS_WRITE2(op, ZYFA_D(T))
+#define DS_COMPARE_RTN(op, T, ...) Token op(Data<ZYFA_D(T)> d, V<1> address, Data<ZYFA_D(T)> first, Data<ZYFA_D(T)> second, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, first.operand, second.operand); }
+#define DS_PERMUTE(op, ...)    DS_ATOMIC_RTN(op, u32)
+#define DS_SWIZZLE(op)         Token op(Data<1> d, Data<1> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, data.operand); }
 #define BUFFER_LOAD(op, dw) \
   Token op(Data<dw> d, Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address.operand, resource, base.operand); } \
   Token op(Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m, ZYFA_WHERE) { m.lds = true; return memory(Op::op, where, m, Operand{}, address.operand, resource, base.operand); }
 #define BUFFER_LOAD_PART(op, ...) \
   Token op(Data<1> d, Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address.operand, resource, base.operand); }
 #define BUFFER_STORE(op, b)    Token op(Data<(b + 3) / 4> data, Address address, S<4> resource, ScalarSource<ZYFA_T(u32)> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, data.operand, address.operand, resource, base.operand); }
+#define BUFFER_STORE_HIGH(op, ...) BUFFER_STORE(op, 4)
+#define BUFFER_ATOMIC(op, T, ...)  BUFFER_STORE(op, 4 * ZYFA_D(T))
+#define BUFFER_COMPARE(op, T, ...) BUFFER_STORE(op, 8 * ZYFA_D(T))
 #define GLOBAL_LOAD(op, dw) \
   Token op(Data<dw> d, V<2> address, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, Operand{}); } \
   Token op(Data<dw> d, V<1> address, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, base); }
@@ -190,7 +206,26 @@ class Builder {
 #define GLOBAL_STORE(op, b) \
   Token op(V<2> address, Data<(b + 3) / 4> data, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand, Operand{}); } \
   Token op(V<1> address, Data<(b + 3) / 4> data, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand, base); }
+#define GLOBAL_STORE_HIGH(op, ...) GLOBAL_STORE(op, 4)
+#define GLOBAL_UPDATE(op, result, data_dwords) \
+  Token op(Data<result> d, V<2> address, Data<data_dwords> data, Off, Modifiers m = {}, ZYFA_WHERE) { m.sc0 = true; return memory(Op::op, where, m, d.operand, address, data.operand, Operand{}); } \
+  Token op(Data<result> d, V<1> address, Data<data_dwords> data, S<2> base, Modifiers m = {}, ZYFA_WHERE) { m.sc0 = true; return memory(Op::op, where, m, d.operand, address, data.operand, base); } \
+  Token op(V<2> address, Data<data_dwords> data, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, Operand{}, address, data.operand, Operand{}); } \
+  Token op(V<1> address, Data<data_dwords> data, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, Operand{}, address, data.operand, base); }
+#define GLOBAL_ATOMIC(op, T, ...)  GLOBAL_UPDATE(op, ZYFA_D(T), ZYFA_D(T))
+#define GLOBAL_COMPARE(op, T, ...) GLOBAL_UPDATE(op, ZYFA_D(T), 2 * ZYFA_D(T))
+#define FLAT_LOAD(op, dw)      Token op(Data<dw> d, V<2> address, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address); }
+#define FLAT_LOAD_PART(op, ...) FLAT_LOAD(op, 1)
+#define FLAT_STORE(op, b)      Token op(V<2> address, Data<(b + 3) / 4> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand); }
+#define FLAT_STORE_HIGH(op, ...) FLAT_STORE(op, 4)
+#define FLAT_UPDATE(op, result, data_dwords) \
+  Token op(Data<result> d, V<2> address, Data<data_dwords> data, Modifiers m = {}, ZYFA_WHERE) { m.sc0 = true; return memory(Op::op, where, m, d.operand, address, data.operand); } \
+  Token op(V<2> address, Data<data_dwords> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, Operand{}, address, data.operand); }
+#define FLAT_ATOMIC(op, T, ...)  FLAT_UPDATE(op, ZYFA_D(T), ZYFA_D(T))
+#define FLAT_COMPARE(op, T, ...) FLAT_UPDATE(op, ZYFA_D(T), 2 * ZYFA_D(T))
 #include "isa/gfx950.def"
+#undef GLOBAL_UPDATE
+#undef FLAT_UPDATE
   // clang-format on
 #undef ZYFA_WHERE
 #undef ZYFA_T

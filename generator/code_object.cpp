@@ -4,6 +4,7 @@
 #include <llvm/BinaryFormat/MsgPackDocument.h>
 #include <llvm/BinaryFormat/MsgPackReader.h>
 #include <llvm/Object/ELF.h>
+#include <llvm/Support/JSON.h>
 
 #include <algorithm>
 #include <cstring>
@@ -197,7 +198,11 @@ class Metadata {
     const auto node = find(key);
     if (!node) return std::nullopt;
     if (!node->isString()) file_.fail("metadata: {} of {} is not a text", key, where_);
-    return node->getString().str();
+    const std::string text = node->getString().str();
+    // They end up in reports and their JSON.
+    if (!llvm::json::isUTF8(text) || one_line(text) != text)
+      file_.fail("metadata: {} of {} is not printable UTF-8: {}", key, where_, llvm::json::fixUTF8(text));
+    return text;
   }
   std::optional<std::uint32_t> number(std::string_view key) const {
     const auto node = find(key);

@@ -22,7 +22,7 @@ void read(const nlohmann::json& json, const char* key, Value& value, std::string
                                                      : "a whole number");
   value = found->get<Value>();
   if constexpr (std::is_same_v<Value, int>)
-    if (found->get<std::int64_t>() != value)
+    if (found->get<std::int64_t>() != value || (found->is_number_unsigned() && value < 0))
       throw Error("{}: '{}' is {}, which is too large", source, key, found->dump());
 }
 

@@ -4,10 +4,13 @@
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/DebugInfo/DWARF/DWARFDebugLine.h>
 #include <llvm/Support/DataExtractor.h>
+#include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <map>
 #include <utility>
+
+#include "isa/error.h"
 
 namespace zyfa::generator {
 namespace {
@@ -116,6 +119,10 @@ std::vector<SourcePoint> read_debug_lines(const DebugSections& sections, std::ui
   llvm::DWARFDataExtractor data(debug, debug.getLineSection(), /*IsLittleEndian=*/true, /*AddressSize=*/8);
   llvm::DWARFDebugLine::SectionParser parser(data, *context, context->normal_units());
 
+  // A damaged table may give a long name to each of its rows, so names have a limit together.
+  constexpr std::size_t most_name_bytes = std::size_t{16} << 20;
+  std::size_t name_bytes = 0;
+
   // The last row at an address holds, but the end of one sequence gives way to the start of the next.
   std::map<std::uint32_t, SourcePoint> points;
   while (!parser.done()) {
@@ -131,6 +138,9 @@ std::vector<SourcePoint> read_debug_lines(const DebugSections& sections, std::ui
       using Kind = llvm::DILineInfoSpecifier::FileLineInfoKind;
       if (row.Line != 0 && table.getFileNameByIndex(row.File, "", Kind::RelativeFilePath, point.file)) {
         point.line = row.Line;
+        point.file = one_line(llvm::json::fixUTF8(point.file));  // for reports and their JSON
+        name_bytes += point.file.size();
+        if (name_bytes > most_name_bytes) return {};
       }
       points.insert_or_assign(point.offset, std::move(point));
     }

@@ -24,7 +24,7 @@ struct DebugSections {
 
 // Points within `code_bytes` of code at `code_address`, sorted, at most one for an offset. Compile units are
 // not needed. Reading stops quietly at the first table that is damaged: lines are an aid, not part of the
-// kernel.
+// kernel. There are none where the names of all points together pass 16 MiB.
 std::vector<SourcePoint> read_debug_lines(const DebugSections& sections, std::uint64_t code_address,
                                           std::uint64_t code_bytes);
 

@@ -10,7 +10,8 @@
 namespace zyfa::generator {
 namespace {
 
-// The mnemonics that the table lacks, each with its first offset and how often it occurs.
+// What the table lacks, each with its first offset and how often it occurs; of a long list (data for code) only the
+// beginning.
 std::string unknown_instructions(const std::vector<DisassembledLine>& lines) {
   struct Use {
     std::uint32_t offset;
@@ -24,10 +25,14 @@ std::string unknown_instructions(const std::vector<DisassembledLine>& lines) {
       unknown.try_emplace(error.what(), Use{line.offset, 0}).first->second.times++;
     }
   }
+  constexpr int most_listed = 100;
+  int listed = 0;
   std::string text;
-  for (const auto& [what, use] : unknown)
+  for (const auto& [what, use] : unknown) {
+    if (listed++ == most_listed) return text + fmt::format("; and {} more", unknown.size() - most_listed);
     text += fmt::format("{}{} (at offset {:#x}{})", text.empty() ? "" : "; ", what, use.offset,
                         use.times > 1 ? fmt::format(", {} times", use.times) : "");
+  }
   return text;
 }
 

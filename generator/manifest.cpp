@@ -5,6 +5,9 @@
 #include "generator/machine_file.h"
 #include "generator/sha256.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace zyfa::generator {
 namespace {
 
@@ -63,6 +66,20 @@ ordered_json limits() {
           {"descales", "finite, > 0; v_descale may have any sign"}};
 }
 
+// The JSON library converts every number to the type it is asked for, whether it fits or not.
+template <class Value>
+bool fits(const nlohmann::json& json) {
+  if constexpr (std::is_integral_v<Value>)
+    return json.is_number_unsigned() ? std::in_range<Value>(json.get<std::uint64_t>())
+                                     : json.is_number_integer() && std::in_range<Value>(json.get<std::int64_t>());
+  else
+    return true;
+}
+template <>
+bool fits<std::vector<std::uint32_t>>(const nlohmann::json& json) {
+  return json.is_array() && std::ranges::all_of(json, fits<std::uint32_t>);
+}
+
 template <class Value>
 Value need(const nlohmann::json& json, std::initializer_list<const char*> path, const std::string& source) {
   const nlohmann::json* at = &json;
@@ -74,10 +91,10 @@ Value need(const nlohmann::json& json, std::initializer_list<const char*> path, 
     at = &*found;
   }
   try {
-    return at->get<Value>();
+    if (fits<Value>(*at)) return at->get<Value>();
   } catch (const nlohmann::json::exception&) {
-    throw Error("{}: manifest's '{}' has the wrong type: {}", source, name, at->dump());
   }
+  throw Error("{}: manifest's '{}' has the wrong type or is out of range: {}", source, name, at->dump());
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class WaitResolver {
     for (const std::uint32_t producer : wait.producers) {
       if (producer >= flow_.size() || counter(inst(producer)) == Counter::none)
         throw Error("{}: the wait is for something that is not a memory instruction", to_string(wait.where));
-      if (counter(inst(producer)) == Counter::lgkm) clears_lgkm_[wait.position] = true;
+      if (counter(inst(producer)) != Counter::vm) clears_lgkm_[wait.position] = true;
     }
   }
 
@@ -87,6 +87,12 @@ class WaitResolver {
     Inst result{.op = Op::s_waitcnt, .where = wait.where};
     bool reached = false;
     for (const std::uint32_t producer : wait.producers) {
+      if (counter(inst(producer)) == Counter::both) {
+        // Flat instructions return in any order.
+        reached |= issued_between(producer, wait).has_value();
+        if (issued_between(producer, wait)) result.mods.vmcnt = result.mods.lgkmcnt = 0;
+        continue;
+      }
       const bool vm = counter(inst(producer)) == Counter::vm;
       std::uint8_t& count = vm ? result.mods.vmcnt : result.mods.lgkmcnt;
       const std::optional<int> between = issued_between(producer, wait);

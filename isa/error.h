@@ -27,13 +27,17 @@ inline std::string to_string(SourceLine where) {
   return where ? fmt::format("{}:{}", where.file, where.line) : "unknown source";
 }
 
+// Control characters as \xNN, so that names out of a damaged file can neither break a report into lines nor steer a
+// terminal. Everything else stays.
+std::string one_line(std::string text);
+
 // Anything that ends a command: bad input, an instruction that cannot be encoded, a hazard in a generated kernel.
-// The text is one line that names what was wrong and what is accepted.
+// The text is one line, whatever it quotes, that names what was wrong and what is accepted.
 class Error : public std::runtime_error {
  public:
   template <typename... Args>
   explicit Error(fmt::format_string<Args...> format, Args&&... args)
-      : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
+      : std::runtime_error(one_line(fmt::format(format, std::forward<Args>(args)...))) {}
 };
 
 }  // namespace zyfa

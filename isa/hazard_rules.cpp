@@ -50,9 +50,13 @@ bool is_packed_by_halves(const Inst& i) {
 bool is_dot(const Inst& i) { return desc(i.op).cls == Class::Dot; }
 
 // More than 64 bits of data. A scalar offset register costs a buffer store a cycle in which its data is safe.
-bool is_wide_store(const Inst& i) { return desc(i.op).cls == Class::VmemStore && desc(i.op).memory_bytes > 8; }
+bool is_wide_store(const Inst& i) {
+  const Desc& d = desc(i.op);
+  return d.cls == Class::VmemStore && d.data >= 0 && arg(i, d.data).dwords > 2;
+}
 bool has_scalar_offset(const Inst& i) {
-  return desc(i.op).kind == Kind::BUFFER_STORE && i.args[3].kind == OperandKind::sgpr;
+  const Kind k = desc(i.op).kind;
+  return (k == Kind::BUFFER_STORE || k == Kind::BUFFER_ATOMIC) && i.args[3].kind == OperandKind::sgpr;
 }
 bool is_wide_store_without_offset(const Inst& i) { return is_wide_store(i) && !has_scalar_offset(i); }
 
@@ -90,9 +94,7 @@ bool dot_factor(const Inst& i, const Access& a) {
   const int accumulator = desc(i.op).kind == Kind::DOT ? 3 : 0;
   return vgpr_read(i, a) && a.arg != accumulator;
 }
-bool store_data(const Inst& i, const Access& a) {
-  return vgpr_read(i, a) && a.arg == (desc(i.op).kind == Kind::BUFFER_STORE ? 0 : 1);
-}
+bool store_data(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg == desc(i.op).data; }
 
 using M = Machine;
 using enum Meet;

@@ -12,9 +12,12 @@ bool is_smem(const Inst& inst) { return desc(inst.op).cls == Class::Smem; }
 
 // A load on its way at some point of the program, and how many instructions that return behind it have been
 // issued since, on the path that has fewest.
+// Flat loads hang on both counters, so what has been waited for counts too.
 struct Entry {
   std::uint32_t producer;
   std::uint32_t younger;
+  bool waited_vm = false, waited_lgkm = false;
+  bool operator==(const Entry&) const = default;
 };
 using State = std::vector<Entry>;  // sorted by producer
 
@@ -29,7 +32,7 @@ struct Step {
 Step step_of(const Inst& inst) {
   Step step;
   step.counter = counter(inst);
-  step.in_order = step.counter != Counter::none && !is_smem(inst);
+  step.in_order = (step.counter == Counter::vm || step.counter == Counter::lgkm) && !is_smem(inst);
   if (step.counter != Counter::none)
     for (const Access& a : accesses(inst))
       if (a.write) step.result = a;
@@ -57,8 +60,13 @@ class Analysis {
   }
 
  private:
-  bool completes(const Entry& entry, const Step& wait) const {
+  bool completes(Entry& entry, const Step& wait) const {
     const Step& load = steps_[entry.producer];
+    if (load.counter == Counter::both) {
+      entry.waited_vm |= wait.vmcnt == 0;
+      entry.waited_lgkm |= wait.lgkmcnt == 0;
+      return entry.waited_vm && entry.waited_lgkm;
+    }
     const std::uint32_t count = load.counter == Counter::vm ? wait.vmcnt : wait.lgkmcnt;
     if (count == Modifiers::not_waited) return false;
     return load.in_order ? entry.younger >= count : count == 0;
@@ -66,7 +74,7 @@ class Analysis {
 
   void advance(std::uint32_t position, State& state) const {
     const Step& step = steps_[position];
-    std::erase_if(state, [&](const Entry& entry) { return completes(entry, step); });
+    std::erase_if(state, [&](Entry& entry) { return completes(entry, step); });
     if (step.counter == Counter::none) return;
     // Waits name at most 63, so what lies further back need not be told apart.
     for (Entry& entry : state)
@@ -74,9 +82,13 @@ class Analysis {
     if (!step.result) return;
     const auto place = std::ranges::lower_bound(state, position, {}, &Entry::producer);
     if (place != state.end() && place->producer == position)
-      place->younger = 0;
+      *place = {position, 0};
     else
       state.insert(place, {position, 0});
+  }
+
+  static Entry least(const Entry& a, const Entry& b) {
+    return {a.producer, std::min(a.younger, b.younger), a.waited_vm && b.waited_vm, a.waited_lgkm && b.waited_lgkm};
   }
 
   static bool join(State& into, const State& from) {
@@ -85,8 +97,8 @@ class Analysis {
       const auto place = std::ranges::lower_bound(into, entry.producer, {}, &Entry::producer);
       if (place == into.end() || place->producer != entry.producer)
         into.insert(place, entry);
-      else if (place->younger > entry.younger)
-        place->younger = entry.younger;
+      else if (const Entry less = least(*place, entry); less != *place)
+        *place = less;
       else
         continue;
       changed = true;
@@ -126,7 +138,10 @@ std::string InFlightFinding::message(const Program& program) const {
       "{}{} is still to be written by `{}` ({}) when `{}` ({}) uses it; s_waitcnt {}({}) is missing on a "
       "path",
       letter, reg, print(from, program), to_string(from.where), print(to, program), to_string(to.where),
-      counter == Counter::vm ? "vmcnt" : "lgkmcnt", wait);
+      counter == Counter::both ? "vmcnt(0) lgkmcnt"
+      : counter == Counter::vm ? "vmcnt"
+                               : "lgkmcnt",
+      wait);
 }
 
 std::vector<InFlightFinding> check_in_flight(const Program& program) { return Analysis(program).run(); }

@@ -35,6 +35,7 @@ constexpr Class class_of(Type t) { return dwords_of(t) == 2 ? Class::Valu64 : Cl
 
 // A dword count becomes bytes per lane.
 constexpr std::uint8_t bytes(int dwords) { return static_cast<std::uint8_t>(dwords * 4); }
+constexpr std::uint8_t bytes_of(Type t) { return bytes(dwords_of(t)); }
 
 using T = Type;
 using C = Class;
@@ -55,6 +56,9 @@ constexpr Desc descs[] = {
 #define SOPP_COUNT(op_, e)                Desc{HEAD(op_, SOPP_COUNT, Internal), .args = {number}, .effect = Effect::e},
 #define WAITCNT(op_)                      Desc{HEAD(op_, WAITCNT, Internal)},
 #define SMEM_LOAD(op_, dw)                Desc{HEAD(op_, SMEM_LOAD, Smem), .args = {wide(write, T::bits, dw), in(T::u64), number}, .memory_bytes = bytes(dw)},
+#define SMEM_BUFFER_LOAD(op_, dw)         Desc{HEAD(op_, SMEM_BUFFER_LOAD, Smem), .args = {wide(write, T::bits, dw), wide(read, T::bits, 4), number}, .memory_bytes = bytes(dw)},
+#define SMEM_TIME(op_)                    Desc{HEAD(op_, SMEM_TIME, Smem), .args = {out(T::u64)}},
+#define SMEM_CACHE(op_)                   Desc{HEAD(op_, SMEM_CACHE, Smem)},
 #define VOP1(op_, D, A, c, ...)           Desc{HEAD(op_, VOP1, c), .args = {out(T::D), in(T::A)}},
 #define VOP2(op_, D, A, B, c, ...)        Desc{HEAD(op_, VOP2, c), .args = {out(T::D), in(T::A), in(T::B)}},
 #define VOP2_ACC(op_, D, A, B, c, ...)    Desc{HEAD(op_, VOP2_ACC, c), .args = {both(T::D), in(T::A), in(T::B)}},
@@ -112,18 +116,48 @@ constexpr Desc descs[] = {
 #define F8F6F4_SCALED(name_, M, N, K, p8, p4) Desc{HEAD(name_, F8F6F4_SCALED, Mfma), \
     .args = {matrix(write, T::f32, M, N), wide(read, T::f8f6f4, 8), wide(read, T::f8f6f4, 8), matrix(read, T::f32, M, N), in(T::u32), in(T::u32)}, \
     .m = M, .n = N, .k = K, .passes = p8, .passes_small = p4},
-#define DS_READ(op_, dw)                  Desc{HEAD(op_, DS_READ, LdsRead), .args = {wide(write, T::bits, dw), in(T::u32)}, .memory_bytes = bytes(dw)},
-#define DS_READ_TR(op_, element)          Desc{HEAD(op_, DS_READ_TR, LdsRead), .args = {wide(write, T::bits, 2), in(T::u32)}, .memory_bytes = 8, .element_bits = element},
-#define DS_WRITE(op_, dw)                 Desc{HEAD(op_, DS_WRITE, LdsWrite), .args = {in(T::u32), wide(read, T::bits, dw)}, .memory_bytes = bytes(dw)},
-#define BUFFER_LOAD(op_, dw)              Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u32), wide(read, T::bits, 4), in(T::u32)}, .memory_bytes = bytes(dw)},
-#define BUFFER_LOAD_PART(op_, b, sign)    Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = {wide(write, T::bits, 1), in(T::u32), wide(read, T::bits, 4), in(T::u32)}, .memory_bytes = b, .sign_extends = sign},
-#define BUFFER_STORE(op_, b)              Desc{HEAD(op_, BUFFER_STORE, VmemStore), .args = {wide(read, T::bits, (b + 3) / 4), in(T::u32), wide(read, T::bits, 4), in(T::u32)}, .memory_bytes = b},
-#define GLOBAL_LOAD(op_, dw)              Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw)},
-#define GLOBAL_LOAD_PART(op_, b, sign)    Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, 1), in(T::u64), in(T::u64)}, .memory_bytes = b, .sign_extends = sign},
-#define GLOBAL_LOAD_LDS(op_, dw)          Desc{HEAD(op_, GLOBAL_LOAD_LDS, VmemLoad), .args = {in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw)},
-#define GLOBAL_STORE(op_, b)              Desc{HEAD(op_, GLOBAL_STORE, VmemStore), .args = {in(T::u64), wide(read, T::bits, (b + 3) / 4), in(T::u64)}, .memory_bytes = b},
+#define DS_READ(op_, dw)                  Desc{HEAD(op_, DS_READ, LdsRead), .args = {wide(write, T::bits, dw), in(T::u32)}, .memory_bytes = bytes(dw), .data = 0, .address = 1},
+#define DS_READ_PART(op_, b, sign)        Desc{HEAD(op_, DS_READ, LdsRead), .args = {wide(write, T::bits, 1), in(T::u32)}, .memory_bytes = b, .sign_extends = sign, .data = 0, .address = 1},
+#define DS_READ_TR(op_, dw, element)      Desc{HEAD(op_, DS_READ_TR, LdsRead), .args = {wide(write, T::bits, dw), in(T::u32)}, .memory_bytes = bytes(dw), .element_bits = element, .data = 0, .address = 1},
+#define DS_READ2(op_, dw, stride)         Desc{HEAD(op_, DS_READ2, LdsRead), .args = {wide(write, T::bits, 2 * dw), in(T::u32)}, .memory_bytes = bytes(dw), .pair_stride = stride, .data = 0, .address = 1},
+#define DS_WRITE(op_, dw)                 Desc{HEAD(op_, DS_WRITE, LdsWrite), .args = {in(T::u32), wide(read, T::bits, dw)}, .memory_bytes = bytes(dw), .data = 1, .address = 0},
+#define DS_WRITE_PART(op_, b, high)       Desc{HEAD(op_, DS_WRITE, LdsWrite), .args = {in(T::u32), wide(read, T::bits, 1)}, .memory_bytes = b, .high_half = high, .data = 1, .address = 0},
+#define DS_WRITE2(op_, dw, stride)        Desc{HEAD(op_, DS_WRITE2, LdsWrite), .args = {in(T::u32), wide(read, T::bits, dw), wide(read, T::bits, dw)}, .memory_bytes = bytes(dw), .pair_stride = stride, .data = 1, .address = 0},
+#define DS_ATOMIC(op_, t, ...)            Desc{HEAD(op_, DS_ATOMIC, LdsWrite), .args = {in(T::u32), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 1, .address = 0},
+#define DS_ATOMIC_RTN(op_, t, ...)        Desc{HEAD(op_, DS_ATOMIC_RTN, LdsRead), .args = {out(T::t), in(T::u32), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1},
+#define DS_COMPARE(op_, t, ...)           Desc{HEAD(op_, DS_COMPARE, LdsWrite), .args = {in(T::u32), in(T::t), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 1, .address = 0},
+#define DS_COMPARE_RTN(op_, t, ...)       Desc{HEAD(op_, DS_COMPARE_RTN, LdsRead), .args = {out(T::t), in(T::u32), in(T::t), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1},
+#define DS_PERMUTE(op_, pulls_)           Desc{HEAD(op_, DS_PERMUTE, LdsRead), .args = {out(T::u32), in(T::u32), in(T::u32)}, .pulls = pulls_, .data = 2, .address = 1},
+#define DS_SWIZZLE(op_)                   Desc{HEAD(op_, DS_SWIZZLE, LdsRead), .args = {out(T::u32), in(T::u32)}, .address = 1},
+#define BUFFER(role, dw)                  {wide(role, T::bits, dw), in(T::u32), wide(read, T::bits, 4), in(T::u32)}
+#define BUFFER_LOAD(op_, dw)              Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = BUFFER(write, dw), .memory_bytes = bytes(dw), .data = 0, .address = 1},
+#define BUFFER_LOAD_PART(op_, b, sign)    Desc{HEAD(op_, BUFFER_LOAD, VmemLoad), .args = BUFFER(write, 1), .memory_bytes = b, .sign_extends = sign, .data = 0, .address = 1},
+#define BUFFER_STORE(op_, b)              Desc{HEAD(op_, BUFFER_STORE, VmemStore), .args = BUFFER(read, (b + 3) / 4), .memory_bytes = b, .data = 0, .address = 1},
+#define BUFFER_STORE_HIGH(op_, b)         Desc{HEAD(op_, BUFFER_STORE, VmemStore), .args = BUFFER(read, 1), .memory_bytes = b, .high_half = true, .data = 0, .address = 1},
+#define BUFFER_ATOMIC(op_, t, ...)        Desc{HEAD(op_, BUFFER_ATOMIC, VmemStore), .args = BUFFER(update, dwords_of(T::t)), .memory_bytes = bytes_of(T::t), .data = 0, .address = 1},
+#define BUFFER_COMPARE(op_, t, ...)       Desc{HEAD(op_, BUFFER_ATOMIC, VmemStore), .args = BUFFER(update, 2 * dwords_of(T::t)), .memory_bytes = bytes_of(T::t), .data = 0, .address = 1},
+#define GLOBAL_LOAD(op_, dw)              Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw), .data = 0, .address = 1, .base = 2},
+#define GLOBAL_LOAD_PART(op_, b, sign)    Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, 1), in(T::u64), in(T::u64)}, .memory_bytes = b, .sign_extends = sign, .data = 0, .address = 1, .base = 2},
+#define GLOBAL_LOAD_LDS(op_, dw)          Desc{HEAD(op_, GLOBAL_LOAD_LDS, VmemLoad), .args = {in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw), .address = 0, .base = 1},
+#define GLOBAL_STORE(op_, b)              Desc{HEAD(op_, GLOBAL_STORE, VmemStore), .args = {in(T::u64), wide(read, T::bits, (b + 3) / 4), in(T::u64)}, .memory_bytes = b, .data = 1, .address = 0, .base = 2},
+#define GLOBAL_STORE_HIGH(op_, b)         Desc{HEAD(op_, GLOBAL_STORE, VmemStore), .args = {in(T::u64), in(T::bits), in(T::u64)}, .memory_bytes = b, .high_half = true, .data = 1, .address = 0, .base = 2},
+#define GLOBAL_ATOMIC(op_, t, ...)        Desc{HEAD(op_, GLOBAL_ATOMIC, VmemStore), .args = {out(T::t), in(T::u64), in(T::t), in(T::u64)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1, .base = 3},
+#define GLOBAL_COMPARE(op_, t, ...)       Desc{HEAD(op_, GLOBAL_ATOMIC, VmemStore), .args = {out(T::t), in(T::u64), wide(read, T::bits, 2 * dwords_of(T::t)), in(T::u64)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1, .base = 3},
+#define FLAT_LOAD(op_, dw)                Desc{HEAD(op_, FLAT_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u64)}, .memory_bytes = bytes(dw), .data = 0, .address = 1},
+#define FLAT_LOAD_PART(op_, b, sign)      Desc{HEAD(op_, FLAT_LOAD, VmemLoad), .args = {wide(write, T::bits, 1), in(T::u64)}, .memory_bytes = b, .sign_extends = sign, .data = 0, .address = 1},
+#define FLAT_STORE(op_, b)                Desc{HEAD(op_, FLAT_STORE, VmemStore), .args = {in(T::u64), wide(read, T::bits, (b + 3) / 4)}, .memory_bytes = b, .data = 1, .address = 0},
+#define FLAT_STORE_HIGH(op_, b)           Desc{HEAD(op_, FLAT_STORE, VmemStore), .args = {in(T::u64), in(T::bits)}, .memory_bytes = b, .high_half = true, .data = 1, .address = 0},
+#define FLAT_ATOMIC(op_, t, ...)          Desc{HEAD(op_, FLAT_ATOMIC, VmemStore), .args = {out(T::t), in(T::u64), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1},
+#define FLAT_COMPARE(op_, t, ...)         Desc{HEAD(op_, FLAT_ATOMIC, VmemStore), .args = {out(T::t), in(T::u64), wide(read, T::bits, 2 * dwords_of(T::t))}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1},
+#define SCRATCH_LOAD(op_, dw)             Desc{HEAD(op_, SCRATCH_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u32), in(T::u32)}, .memory_bytes = bytes(dw), .data = 0, .address = 1, .base = 2},
+#define SCRATCH_LOAD_PART(op_, b, sign)   Desc{HEAD(op_, SCRATCH_LOAD, VmemLoad), .args = {wide(write, T::bits, 1), in(T::u32), in(T::u32)}, .memory_bytes = b, .sign_extends = sign, .data = 0, .address = 1, .base = 2},
+#define SCRATCH_STORE(op_, b)             Desc{HEAD(op_, SCRATCH_STORE, VmemStore), .args = {in(T::u32), wide(read, T::bits, (b + 3) / 4), in(T::u32)}, .memory_bytes = b, .data = 1, .address = 0, .base = 2},
+#define SCRATCH_STORE_HIGH(op_, b)        Desc{HEAD(op_, SCRATCH_STORE, VmemStore), .args = {in(T::u32), in(T::bits), in(T::u32)}, .memory_bytes = b, .high_half = true, .data = 1, .address = 0, .base = 2},
+#define CACHE_WRITE_BACK(op_)             Desc{HEAD(op_, CACHE_WRITE_BACK, VmemStore)},
+#define CACHE_INVALIDATE(op_)             Desc{HEAD(op_, CACHE_INVALIDATE, Internal)},
 #include "isa/gfx950.def"
 #undef HEAD
+#undef BUFFER
 };
 // clang-format on
 
@@ -161,8 +195,20 @@ Arg arg(const Inst& inst, int index) {
   const Desc& d = desc(inst.op);
   Arg a = d.args[static_cast<std::size_t>(index)];
   if (a.type == Type::f8f6f4) a.dwords = static_cast<std::uint8_t>(format_bits(source_format(inst, index)));
-  if (index == 0 && inst.mods.lds && d.kind == Kind::BUFFER_LOAD) a = {};
+  if (index == 0 && first_argument(inst) == 1) a = {};
+  if (index == 0 && d.kind == Kind::BUFFER_ATOMIC && !inst.mods.sc0) a.role = Role::read;
   return a;
+}
+
+int first_argument(const Inst& inst) {
+  const Kind kind = desc(inst.op).kind;
+  if (kind == Kind::GLOBAL_ATOMIC || kind == Kind::FLAT_ATOMIC) return inst.mods.sc0 ? 0 : 1;
+  return kind == Kind::BUFFER_LOAD && inst.mods.lds ? 1 : 0;
+}
+
+bool is_atomic(Kind kind) {
+  return (kind >= Kind::DS_ATOMIC && kind <= Kind::DS_COMPARE_RTN) || kind == Kind::BUFFER_ATOMIC ||
+         kind == Kind::GLOBAL_ATOMIC || kind == Kind::FLAT_ATOMIC;
 }
 
 int passes(const Inst& inst) {
@@ -302,11 +348,10 @@ bool is_branch(const Inst& inst) { return desc(inst.op).kind == Kind::BRANCH; }
 
 int accumulator_argument(const Inst& inst) { return desc(inst.op).kind == Kind::SMFMAC ? 0 : 3; }
 
-int global_address_argument(Kind kind) { return kind == Kind::GLOBAL_LOAD ? 1 : 0; }
-int global_base_argument(Kind kind) { return kind == Kind::GLOBAL_LOAD_LDS ? 1 : 2; }
-
 Counter counter(const Inst& inst) {
-  switch (desc(inst.op).cls) {
+  const Desc& d = desc(inst.op);
+  if (d.kind >= Kind::FLAT_LOAD && d.kind <= Kind::FLAT_ATOMIC) return Counter::both;
+  switch (d.cls) {
     case Class::VmemLoad:
     case Class::VmemStore:
       return Counter::vm;

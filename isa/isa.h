@@ -12,14 +12,17 @@ namespace zyfa::isa {
 // The row kinds of gfx950.def.
 enum class Kind : std::uint8_t {
   // clang-format off
-  SOP1, SOP1_ACC, SOP2, SOPC, SOPK, SOPK_COMPARE, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT, SMEM_LOAD,
+  SOP1, SOP1_ACC, SOP2, SOPC, SOPK, SOPK_COMPARE, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT,
+  SMEM_LOAD, SMEM_BUFFER_LOAD, SMEM_TIME, SMEM_CACHE,
   VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, DIV_FMAS, DIV_SCALE, MAD_WIDE, HALF2, HALF3, BYTE2, BYTE3,
   PART, PART_TO_HALF, HALVES2, HALVES3, PACK_U8, VOPC, CMPX, VOP2_MK, VOP2_AK, BITOP3,
   CARRY_OUT, CARRY_IN, SELECT,
   READ_FIRST_LANE, READ_LANE, WRITE_LANE, SWAP_LANES, VNOP,
   MIX, PK16_2, PK16_3, DOT, WIDE, WIDE_SR, WIDE_PAIR, PK_F32_2, PK_F32_3, PK_MOVE,
   ACC_READ, ACC_WRITE, MFMA, SMFMAC, F8F6F4, F8F6F4_SCALED,
-  DS_READ, DS_READ_TR, DS_WRITE, BUFFER_LOAD, BUFFER_STORE, GLOBAL_LOAD, GLOBAL_LOAD_LDS, GLOBAL_STORE,
+  DS_READ, DS_READ_TR, DS_READ2, DS_WRITE, DS_WRITE2, DS_ATOMIC, DS_ATOMIC_RTN, DS_COMPARE, DS_COMPARE_RTN, DS_PERMUTE, DS_SWIZZLE,
+  BUFFER_LOAD, BUFFER_STORE, BUFFER_ATOMIC, GLOBAL_LOAD, GLOBAL_LOAD_LDS, GLOBAL_STORE, GLOBAL_ATOMIC,
+  FLAT_LOAD, FLAT_STORE, FLAT_ATOMIC, SCRATCH_LOAD, SCRATCH_STORE, CACHE_WRITE_BACK, CACHE_INVALIDATE,
   // clang-format on
 };
 
@@ -40,8 +43,8 @@ enum class Class : std::uint8_t {
   Mfma,         // matrix; passes(inst) says how long
   LdsRead,
   LdsWrite,
-  VmemLoad,  // buffer and global loads, LDS-DMA included
-  VmemStore,
+  VmemLoad,   // buffer, global, flat and private loads, LDS-DMA included
+  VmemStore,  // stores and atomics, also those that return something
 };
 
 // Types of 16 bits name the low half of a register, or the half that op_sel picks; f16x2 and its like both.
@@ -65,6 +68,7 @@ struct Arg {
   Role role = Role::none;
   Type type = Type::none;
   std::uint8_t dwords = 0;  // 0: not a register operand (label, count, offset)
+  bool operator==(const Arg&) const = default;
 };
 
 struct Desc {
@@ -83,15 +87,26 @@ struct Desc {
   std::uint8_t part_bits = 0;                 // PART, PART_TO_HALF: of source 0
   std::uint8_t result_bits = 0;               // MIX: 16 or 32, from result_bit on
   std::uint8_t result_bit = 0;
-  bool sign_extends = false;  // loads of less than a dword
+  bool sign_extends = false;      // loads of less than a dword
+  bool high_half = false;         // stores of less than a dword take it from bits 16 and up
+  bool pulls = false;             // DS_PERMUTE: the address names where data comes from, not where it goes
+  std::uint16_t pair_stride = 0;  // DS_READ2, DS_WRITE2: bytes that offset and offset1 count
+  std::int8_t data = -1, address = -1, base = -1;  // arguments of memory rows: (first) vector data, vector address,
+                                                   // scalar base that may be absent
 };
 
 const Desc& desc(Op op);
 std::optional<Op> find_op(std::string_view mnemonic);
 
 // The argument as this instruction uses it: f8f6f4 sources are as wide as their format (8, 6 or 4 dwords), LDS-DMA
-// loads have no data register.
+// loads have no data register, global and flat atomics have a result with sc0 only.
 Arg arg(const Inst& inst, int index);
+
+// The first argument in the text: 1 where argument 0 is one of those that are not there.
+int first_argument(const Inst& inst);
+
+// Reads memory, writes what it computes from that and its data, all at once.
+bool is_atomic(Kind kind);
 
 // Formats of the f8f6f4 instructions' A and B (cbsz and blgp): CDNA4 ISA 7.1, gfx950.md 3.
 enum class MatrixFormat : std::uint8_t { e4m3 = 0, e5m2 = 1, e2m3 = 2, e3m2 = 3, e2m1 = 4 };
@@ -128,16 +143,13 @@ bool is_vmem(const Inst& inst);     // counted by vmcnt
 bool is_lds_dma(const Inst& inst);  // buffer_load ... lds, global_load_lds_*
 bool is_branch(const Inst& inst);   // s_branch and s_cbranch_*
 
-// Which counter of s_waitcnt an instruction raises. SMEM and LDS share lgkmcnt; SMEM returns out of order.
-enum class Counter : std::uint8_t { none, vm, lgkm };
+// Which counter of s_waitcnt an instruction raises. SMEM and LDS share lgkmcnt; SMEM returns out of order. Flat
+// instructions raise vmcnt and lgkmcnt and return out of order (CDNA4 ISA, "Flat memory": only 0 makes sense).
+enum class Counter : std::uint8_t { none, vm, lgkm, both };
 Counter counter(const Inst& inst);
 
 // The argument that a matrix instruction accumulates upon: sparse ones update D.
 int accumulator_argument(const Inst& inst);
-
-// Where a global instruction has its vector address and its scalar base.
-int global_address_argument(Kind kind);
-int global_base_argument(Kind kind);
 
 // All register ranges touched, explicit and implicit, one entry per range.
 struct Access {

@@ -113,9 +113,11 @@ Modifiers without_taken(const Inst& inst, const Desc& d) {
     left.dpp_row_mask = left.dpp_bank_mask = 0;
     left.dpp_bound_ctrl = false;
   }
-  const bool buffer = d.kind == Kind::BUFFER_LOAD || d.kind == Kind::BUFFER_STORE;
+  const bool buffer = d.kind >= Kind::BUFFER_LOAD && d.kind <= Kind::BUFFER_ATOMIC;
+  if (d.pair_stride != 0) left.offset1 = 0;
   if (buffer) left.offen = left.idxen = false;
-  if (buffer || (d.kind >= Kind::GLOBAL_LOAD && d.kind <= Kind::GLOBAL_STORE)) left.sc0 = left.sc1 = left.nt = false;
+  if (d.kind >= Kind::BUFFER_LOAD && d.kind <= Kind::CACHE_INVALIDATE) left.sc0 = left.sc1 = false;
+  if (d.kind >= Kind::BUFFER_LOAD && d.kind <= Kind::SCRATCH_STORE) left.nt = false;
   if (d.kind == Kind::BUFFER_LOAD) left.lds = false;
   if (d.kind == Kind::WAITCNT) left.vmcnt = left.expcnt = left.lgkmcnt = Modifiers::not_waited;
   left.op_sel &= static_cast<std::uint8_t>(~op_sel_mask(d));

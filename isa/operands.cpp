@@ -12,11 +12,14 @@ namespace {
 bool is_literal_fma(Kind k) { return k == Kind::VOP2_MK || k == Kind::VOP2_AK; }
 bool is_vector_alu_kind(Kind k) { return k >= Kind::VOP1 && k <= Kind::PK_MOVE; }
 bool is_matrix_kind(Kind k) { return k >= Kind::MFMA && k <= Kind::F8F6F4_SCALED; }
-bool is_lds_kind(Kind k) { return k >= Kind::DS_READ && k <= Kind::DS_WRITE; }
-bool is_vmem_kind(Kind k) { return k >= Kind::BUFFER_LOAD && k <= Kind::GLOBAL_STORE; }
-bool is_scalar_kind(Kind k) { return k <= Kind::SMEM_LOAD; }
-bool is_buffer_kind(Kind k) { return k == Kind::BUFFER_LOAD || k == Kind::BUFFER_STORE; }
-bool is_global_kind(Kind k) { return k >= Kind::GLOBAL_LOAD && k <= Kind::GLOBAL_STORE; }
+bool is_lds_kind(Kind k) { return k >= Kind::DS_READ && k <= Kind::DS_SWIZZLE; }
+bool is_smem_load(Kind k) { return k == Kind::SMEM_LOAD || k == Kind::SMEM_BUFFER_LOAD; }
+bool is_vmem_kind(Kind k) { return k >= Kind::BUFFER_LOAD && k <= Kind::SCRATCH_STORE; }
+bool is_scalar_kind(Kind k) { return k <= Kind::SMEM_CACHE; }
+bool is_buffer_kind(Kind k) { return k >= Kind::BUFFER_LOAD && k <= Kind::BUFFER_ATOMIC; }
+bool is_global_kind(Kind k) { return k >= Kind::GLOBAL_LOAD && k <= Kind::GLOBAL_ATOMIC; }
+bool is_flat_kind(Kind k) { return k >= Kind::FLAT_LOAD && k <= Kind::FLAT_ATOMIC; }
+bool is_scratch_kind(Kind k) { return k == Kind::SCRATCH_LOAD || k == Kind::SCRATCH_STORE; }
 
 // Where VOP2_MK and VOP2_AK have their literal.
 int literal_argument(Kind k) { return k == Kind::VOP2_MK ? 2 : 3; }
@@ -29,7 +32,7 @@ struct Files {
 Files files(const Desc& d, int index, bool writes) {
   const Kind k = d.kind;
   if (k == Kind::SOPK || k == Kind::SOPK_COMPARE) return {.sgpr = index == 0, .constant = index == 1};
-  if (is_scalar_kind(k)) return {.sgpr = true, .constant = !writes && !(k == Kind::SMEM_LOAD && index == 1)};
+  if (is_scalar_kind(k)) return {.sgpr = true, .constant = !writes && !(is_smem_load(k) && index == 1)};
   if (k == Kind::ACC_READ) return {.vgpr = index == 0, .agpr = index == 1};
   if (k == Kind::ACC_WRITE) return {.vgpr = index == 1, .agpr = index == 0, .sgpr = index == 1, .constant = index == 1};
   if (is_matrix_kind(k)) {
@@ -41,13 +44,9 @@ Files files(const Desc& d, int index, bool writes) {
     if (index == 1) return {.vgpr = true};
     return {.sgpr = true, .constant = index == 3};
   }
-  if (is_global_kind(k)) {
-    if (index == global_base_argument(k)) return {.sgpr = true};
-    return {.vgpr = true, .agpr = index != global_address_argument(k)};
-  }
-  if (is_lds_kind(k)) {
-    const bool data = index == (k == Kind::DS_WRITE ? 1 : 0);
-    return {.vgpr = true, .agpr = data};
+  if (is_lds_kind(k) || is_vmem_kind(k)) {
+    if (index == d.base) return {.sgpr = true};
+    return {.vgpr = true, .agpr = index != d.address};
   }
   const Type type = d.args[static_cast<std::size_t>(index)].type;
   if (k == Kind::READ_LANE || k == Kind::READ_FIRST_LANE) {
@@ -70,8 +69,9 @@ Files files(const Desc& d, int index, bool writes) {
 }
 
 // The ISA's alignment of register tuples: scalar pairs even, wider ones by four; vector tuples even (gfx90a and later).
-int alignment(const Operand& operand) {
-  if (operand.count == 1) return 1;
+// LLVM lets the three registers of ds_read_b96_tr_b6 start anywhere.
+int alignment(const Desc& d, const Operand& operand) {
+  if (operand.count == 1 || (d.kind == Kind::DS_READ_TR && operand.count == 3)) return 1;
   if (operand.kind == OperandKind::sgpr) return operand.count == 2 ? 2 : 4;
   return 2;
 }
@@ -80,6 +80,8 @@ int alignment(const Operand& operand) {
 bool exists(const Operand& scalar) {
   const std::uint32_t first = scalar.value, end = scalar.value + scalar.count;
   if (end <= allocatable_scalar_registers) return true;
+  if (first >= shared_base.first)
+    return scalar.count == 2 && (first == shared_base.first || first == private_base.first);
   if (first < allocatable_scalar_registers) return false;
   if (first < 108) return scalar.count <= 2;
   if (first < m0.first) return end <= m0.first;
@@ -91,6 +93,8 @@ bool writes_reserved_register(const Desc& d, int index, const Operand& scalar) {
   const bool is_m0 = scalar.value == m0.first, is_exec = scalar.value >= exec.first;
   switch (d.kind) {
     case Kind::SMEM_LOAD:
+    case Kind::SMEM_BUFFER_LOAD:
+    case Kind::SMEM_TIME:
       return index == 0 && (is_m0 || is_exec);
     case Kind::READ_LANE:
     case Kind::READ_FIRST_LANE:
@@ -98,6 +102,9 @@ bool writes_reserved_register(const Desc& d, int index, const Operand& scalar) {
     case Kind::GLOBAL_LOAD:
     case Kind::GLOBAL_LOAD_LDS:
     case Kind::GLOBAL_STORE:
+    case Kind::GLOBAL_ATOMIC:
+    case Kind::SCRATCH_LOAD:
+    case Kind::SCRATCH_STORE:
       return is_exec;
     default:
       return false;
@@ -137,10 +144,11 @@ bool is_canonical(const Operand& operand, Type type) {
 // Numbers that are no source operands have a kind and a range fixed by the row; sources have one canonical form.
 std::string check_constant(const Desc& d, int index, const Operand& operand) {
   const auto number = static_cast<std::int32_t>(operand.value);
-  if (d.kind == Kind::SMEM_LOAD) {
+  if (is_smem_load(d.kind)) {
     if (operand.kind != OperandKind::literal) return "a scalar memory offset is a literal or a register";
     const std::int32_t limit = 1 << 20;
-    return number >= -limit && number < limit ? "" : fmt::format("offset {} is outside 21 bits with sign", number);
+    const std::int32_t low = d.kind == Kind::SMEM_BUFFER_LOAD ? 0 : -limit;
+    return number >= low && number < limit ? "" : fmt::format("offset {} is outside {}..{}", number, low, limit - 1);
   }
   if ((d.kind == Kind::SOPK || d.kind == Kind::SOPK_COMPARE) && index == 1) {
     if (operand.kind != OperandKind::literal) return "the immediate is a literal of 16 bits";
@@ -179,9 +187,12 @@ std::string check_operand(const Desc& d, int index, const Operand& operand, cons
     return fmt::format("argument {} is not a register: encodings 102 and up name single special registers", index);
   if (operand.kind == OperandKind::sgpr && writes_reserved_register(d, index, operand))
     return fmt::format("argument {} can not be m0 or exec here", index);
-  if (operand.value % static_cast<std::uint32_t>(alignment(operand)) != 0)
+  const bool is_aperture = operand.kind == OperandKind::sgpr && operand.value >= shared_base.first;
+  if (is_aperture && (arg.role != Role::read || d.kind > Kind::SOPC))
+    return fmt::format("argument {} can not be an aperture, which 64-bit scalar instructions read", index);
+  if (!is_aperture && operand.value % static_cast<std::uint32_t>(alignment(d, operand)) != 0)
     return fmt::format("argument {} starts at register {}, which is not a multiple of {}", index, operand.value,
-                       alignment(operand));
+                       alignment(d, operand));
   return {};
 }
 
@@ -299,12 +310,22 @@ std::string check_offset(const Inst& inst, const Desc& d) {
   struct Range {
     std::int64_t low, high;
   };
-  const bool scalar_register_offset = d.kind == Kind::SMEM_LOAD && inst.args[2].kind == OperandKind::sgpr;
-  const Range range = is_lds_kind(d.kind)      ? Range{0, 65535}
-                      : is_buffer_kind(d.kind) ? Range{0, 4095}
-                      : is_global_kind(d.kind) ? Range{-4096, 4095}
-                      : scalar_register_offset ? Range{-(1 << 20), (1 << 20) - 1}
+  const bool scalar_register_offset = is_smem_load(d.kind) && inst.args[2].kind == OperandKind::sgpr;
+  const Range range = d.pair_stride != 0                                  ? Range{0, 255}
+                      : is_lds_kind(d.kind)                               ? Range{0, 65535}
+                      : is_flat_kind(d.kind)                              ? Range{0, 4095}
+                      : is_buffer_kind(d.kind)                            ? Range{0, 4095}
+                      : is_global_kind(d.kind) || is_scratch_kind(d.kind) ? Range{-4096, 4095}
+                      : scalar_register_offset ? Range{d.kind == Kind::SMEM_LOAD ? -(1 << 20) : 0, (1 << 20) - 1}
                                                : Range{0, 0};
+  // Fast Fourier and rotation patterns of ds_swizzle_b32, and bits that mean nothing.
+  if (d.kind == Kind::DS_SWIZZLE && inst.mods.offset >= 0x8000 && (inst.mods.offset & 0xff00) != 0x8000)
+    return fmt::format("offset {:#x} is no bit mask (below 0x8000) or quad pattern (0x80..)", inst.mods.offset);
+  // Of the encodings that do the same, text knows the one with fewest bits.
+  const auto pattern = static_cast<std::uint32_t>(inst.mods.offset);
+  if (d.kind == Kind::DS_SWIZZLE && pattern < 0x8000 &&
+      ((pattern & pattern >> 5 & 31) != 0 || (pattern >> 10 & ~pattern & 31) != 0))
+    return fmt::format("offset {:#x} is a bit mask with redundant bits", inst.mods.offset);
   if (inst.mods.offset >= range.low && inst.mods.offset <= range.high) return {};
   return fmt::format("offset {} is outside {}..{}", inst.mods.offset, range.low, range.high);
 }
@@ -312,18 +333,17 @@ std::string check_offset(const Inst& inst, const Desc& d) {
 // The place of an absent address: `off` in buffer and global instructions, and the data of an LDS-DMA load.
 bool may_be_absent(const Inst& inst, const Desc& d, int index) {
   if (is_buffer_kind(d.kind)) return index == 1 && !inst.mods.offen && !inst.mods.idxen;
-  return is_global_kind(d.kind) && index == global_base_argument(d.kind);
+  return index == d.base || (is_scratch_kind(d.kind) && index == d.address);
 }
 
 // What the argument must look like here: global addresses are 64 bits, or 32 beside a scalar base; buffer addressing by
 // index and offset takes two registers; a scalar offset may be one register.
 Arg effective_arg(const Inst& inst, const Desc& d, int index) {
   Arg a = arg(inst, index);
-  if (d.kind == Kind::SMEM_LOAD && index == 2) a.dwords = 1;
-  if (is_global_kind(d.kind) && index == global_address_argument(d.kind)) {
-    const auto base = static_cast<std::size_t>(global_base_argument(d.kind));
-    if (inst.args[base].kind != OperandKind::none) a.dwords = 1;
-  }
+  if (is_smem_load(d.kind) && index == 2) a.dwords = 1;
+  if (is_global_kind(d.kind) && index == d.address &&
+      inst.args[static_cast<std::size_t>(d.base)].kind != OperandKind::none)
+    a.dwords = 1;
   if (is_buffer_kind(d.kind) && index == 1) {
     if (inst.mods.offen && inst.mods.idxen) a.dwords = 2;
     if (!inst.mods.offen && !inst.mods.idxen) a = {};
@@ -344,6 +364,24 @@ void add_implicit(const Inst& inst, const Desc& d, std::vector<Access>& list) {
   if (inst.op == Op::s_cbranch_vccz || inst.op == Op::s_cbranch_vccnz) touch(vcc, false);
   if (inst.op == Op::s_cbranch_execz || inst.op == Op::s_cbranch_execnz) touch(exec, false);
   if (is_lds_dma(inst)) list.push_back({OperandKind::sgpr, m0.first, 1, false, -1});
+}
+
+// All vector data of a memory instruction is in one file: the encoding has one bit for it (gfx90a and later).
+std::string check_data_files(const Inst& inst, const Desc& d) {
+  const Operand* data = nullptr;
+  for (int i = 0; i < max_args; ++i) {
+    const Operand& operand = inst.args[static_cast<std::size_t>(i)];
+    if (i == d.address || (operand.kind != OperandKind::vgpr && operand.kind != OperandKind::agpr)) continue;
+    if (data && data->kind != operand.kind) return "its data are in different register files";
+    data = &operand;
+  }
+  // LLVM's assembler lacks some of these and its disassembler drops sc1 in others.
+  const bool is_global = d.kind == Kind::GLOBAL_ATOMIC || d.kind == Kind::FLAT_ATOMIC;
+  const bool is_float =
+      d.args[0].type == Type::f32 || d.args[0].type == Type::f64 || d.name.find("pk_add") != std::string_view::npos;
+  if (is_global && is_float && inst.args[0].kind == OperandKind::agpr)
+    return "floating-point atomics return into architected vector registers only";
+  return {};
 }
 
 }  // namespace
@@ -370,12 +408,15 @@ std::vector<Access> accesses(const Inst& inst) {
   const Desc& d = desc(inst.op);
   for (int i = 0; i < max_args; ++i) {
     const Operand& operand = inst.args[static_cast<std::size_t>(i)];
-    const Role role = d.args[static_cast<std::size_t>(i)].role;
+    const Role role = arg(inst, i).role;
     if (!operand.is_register() || role == Role::none) continue;
     const auto first = static_cast<std::uint16_t>(operand.value);
     const auto index = static_cast<std::int8_t>(i);
     if (role != Role::write) list.push_back({operand.kind, first, operand.count, false, index});
-    if (role != Role::read) list.push_back({operand.kind, first, operand.count, true, index});
+    if (role == Role::read) continue;
+    // A compare-and-swap of a buffer has twice as much data as it returns.
+    const int written = d.kind == Kind::BUFFER_ATOMIC ? d.memory_bytes / 4 : operand.count;
+    list.push_back({operand.kind, first, static_cast<std::uint16_t>(written), true, index});
   }
   if (inst.mods.dst_unused == DstUnused::preserve && inst.mods.dst_sel != Modifiers::whole_dword)
     list.push_back({inst.args[0].kind, static_cast<std::uint16_t>(inst.args[0].value), 1, false, 0});
@@ -416,6 +457,8 @@ std::string validate(const Inst& inst) {
     if (std::string problem = check_scalar_literals(inst); !problem.empty()) return problem;
   if (is_matrix_kind(d.kind))
     if (std::string problem = check_accumulator(inst); !problem.empty()) return problem;
+  if (is_lds_kind(d.kind) || is_vmem_kind(d.kind))
+    if (std::string problem = check_data_files(inst, d); !problem.empty()) return problem;
   if (std::string problem = check_modifiers(inst); !problem.empty()) return problem;
   return check_offset(inst, d);
 }

@@ -23,7 +23,7 @@ struct Registers {
 
 struct VectorFile;       // architected vector registers v0..v255
 struct AccumulatorFile;  // accumulation registers a0..a255
-struct ScalarFile;       // s0..s101, then vcc, m0 and exec at their hardware encodings
+struct ScalarFile;       // s0..s101, then vcc, m0, exec and the apertures at their hardware encodings
 
 template <int N>
 using V = Registers<VectorFile, N>;
@@ -34,12 +34,15 @@ using S = Registers<ScalarFile, N>;
 
 // CDNA4 ISA 5.1: operand encodings 106..127 name special registers, so they are simply high scalar registers.
 inline constexpr int vector_registers = 256;
-inline constexpr int scalar_registers = 128;
+inline constexpr int scalar_registers = 239;
 inline constexpr int allocatable_scalar_registers = 102;
 inline constexpr S<2> flat_scratch{102};
 inline constexpr S<2> vcc{106};
 inline constexpr S<1> m0{124};
 inline constexpr S<2> exec{126};
 inline constexpr S<1> exec_hi{127};  // lanes 32..63
+// Where LDS and private memory begin in the flat address space. Readable as 64 bits only: LLVM's SIRegisterInfo.td calls
+// the 32-bit reads broken, and the limits overlap the bases here, so they are left out.
+inline constexpr S<2> shared_base{235}, private_base{237};
 
 }  // namespace zyfa::isa

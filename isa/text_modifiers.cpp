@@ -2,6 +2,7 @@
 
 #include "isa/isa.h"
 #include "isa/modifiers.h"
+#include "isa/text_swizzle.h"
 #include "isa/text_tables.h"
 #include "isa/text_words.h"
 
@@ -16,7 +17,7 @@ std::optional<std::uint8_t> to_bits(std::string_view list, int highest_entries) 
   int bits = 0, entries = 0;
   for (const char c : list) {
     const bool comma_expected = entries % 2 != 0;
-    if (comma_expected ? c != ',' : c != '0' && c != '1') return std::nullopt;
+    if (entries / 2 >= highest_entries || (comma_expected ? c != ',' : c != '0' && c != '1')) return std::nullopt;
     if (c == '1') bits |= 1 << (entries / 2);
     ++entries;
   }
@@ -133,7 +134,18 @@ bool read_modifier(std::string_view word, Inst& inst) {
     return name == "neg" && signs.has_value();
   }
   if (read_bit_list(name, value, desc(inst.op), mods)) return true;
-  if (name == "offset") {
+  if (name == "offset1" && desc(inst.op).pair_stride != 0) {
+    const auto offset = to_number_below(value, 256);
+    if (offset) mods.offset1 = static_cast<std::uint8_t>(*offset);
+    return offset.has_value();
+  }
+  if (name == "offset" && kind == Kind::DS_SWIZZLE) {
+    if (const auto pattern = parse_swizzle(value)) {
+      mods.offset = static_cast<std::int32_t>(*pattern);
+      return true;
+    }
+  }
+  if (name == (desc(inst.op).pair_stride != 0 ? "offset0" : "offset")) {
     const auto offset = to_number(value);
     if (!offset || *offset < INT32_MIN || *offset > INT32_MAX) return false;
     mods.offset = static_cast<std::int32_t>(*offset);

@@ -88,6 +88,7 @@ std::optional<Operand> to_argument(std::string_view text, const Desc& d, int ind
   const auto bits = static_cast<std::uint32_t>(number.value_or(0));
   switch (d.kind) {
     case Kind::SMEM_LOAD:
+    case Kind::SMEM_BUFFER_LOAD:
       if (index == 2 && number) return Operand(OperandKind::literal, bits);
       break;
     case Kind::VOP2_MK:
@@ -181,7 +182,7 @@ Inst parse_line(std::string_view original, const FindLabel& find_label) {
   while (!rest.empty())
     if (const std::string_view word = take_word(rest, false); !read_modifier(word, inst))
       throw Error("modifier {} of {} is not understood: `{}`", word, d.name, line);
-  const int first = inst.mods.lds ? 1 : 0;  // no data register in the text
+  const int first = first_argument(inst);
   if (static_cast<int>(words.size()) != expected - first)
     throw Error("{} takes {} operands, not {}: `{}`", d.name, expected - first, words.size(), line);
   for (int i = first; i < expected; ++i) {

@@ -3,6 +3,7 @@
 #include "isa/isa.h"
 #include "isa/modifiers.h"
 #include "isa/text.h"
+#include "isa/text_swizzle.h"
 #include "isa/text_tables.h"
 
 #include <iterator>
@@ -64,14 +65,15 @@ std::string signed_hex(std::int32_t number) {
   return number < 0 ? fmt::format("-{:#x}", 0u - bits) : fmt::format("{:#x}", bits);
 }
 
+bool is_smem(const Desc& d) { return d.cls == Class::Smem; }
+
 std::string argument_text(const Inst& inst, const Desc& d, int index, const Program* program) {
   const Operand& operand = inst.args[static_cast<std::size_t>(index)];
   if (operand.kind == OperandKind::label && program) {
     const auto named = program->labels.find(operand.value);
     if (named != program->labels.end()) return named->second;
   }
-  if (d.kind == Kind::SMEM_LOAD && operand.kind == OperandKind::literal)
-    return signed_hex(static_cast<std::int32_t>(operand.value));
+  if (is_smem(d) && operand.kind == OperandKind::literal) return signed_hex(static_cast<std::int32_t>(operand.value));
   // LLVM writes the numbers of SOPP as it writes constants: decimal as far as an inline constant goes.
   if (d.kind == Kind::SOPP_COUNT && operand.kind == OperandKind::integer && operand.value > 64)
     return fmt::format("{:#x}", operand.value);
@@ -144,6 +146,16 @@ std::string wait_text(const Modifiers& mods) {
   return text.empty() ? none : text;
 }
 
+std::string offset_text(const Modifiers& mods, const Desc& d) {
+  if (d.pair_stride != 0) {
+    std::string text = mods.offset ? fmt::format(" offset0:{}", mods.offset) : "";
+    return mods.offset1 ? text + fmt::format(" offset1:{}", mods.offset1) : text;
+  }
+  if (mods.offset == 0) return {};
+  if (d.kind == Kind::DS_SWIZZLE) return " offset:" + print_swizzle(static_cast<std::uint32_t>(mods.offset));
+  return is_smem(d) ? " offset:" + signed_hex(mods.offset) : fmt::format(" offset:{}", mods.offset);
+}
+
 // In LLVM's order. Rows have few of these, never ones whose order among kinds could differ.
 std::string modifiers_text(const Inst& inst, const Desc& d) {
   const Modifiers& mods = inst.mods;
@@ -151,8 +163,7 @@ std::string modifiers_text(const Inst& inst, const Desc& d) {
   std::string text;
   for (const Flag& flag : address_flags)
     if (mods.*flag.field) text += fmt::format(" {}", flag.name);
-  if (mods.offset)
-    text += d.kind == Kind::SMEM_LOAD ? " offset:" + signed_hex(mods.offset) : fmt::format(" offset:{}", mods.offset);
+  text += offset_text(mods, d);
   for (const Flag& flag : memory_flags)
     if (mods.*flag.field) text += fmt::format(" {}", flag.name);
   if (d.kind == Kind::BITOP3 && mods.bitop3) text += " bitop3:" + number_text(mods.bitop3);
@@ -175,7 +186,7 @@ std::string text_of(const Inst& inst, const Program* program) {
   const Desc& d = desc(inst.op);
   std::string text = fmt::format("{}{}", d.name, form_suffixes[static_cast<std::size_t>(inst.form)]);
   std::string_view separator = " ";
-  for (int i = inst.mods.lds ? 1 : 0; i < max_args && d.args[static_cast<std::size_t>(i)].role != Role::none; ++i) {
+  for (int i = first_argument(inst); i < max_args && d.args[static_cast<std::size_t>(i)].role != Role::none; ++i) {
     text += separator;
     text += argument_text(inst, d, i, program);
     separator = ", ";

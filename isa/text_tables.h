@@ -12,7 +12,7 @@ struct SpecialRegister {
   std::string_view name;
   std::uint8_t first, count;
 };
-inline constexpr std::array<SpecialRegister, 13> special_registers = {{
+inline constexpr std::array<SpecialRegister, 15> special_registers = {{
     {"flat_scratch", 102, 2},
     {"flat_scratch_lo", 102, 1},
     {"flat_scratch_hi", 103, 1},
@@ -26,6 +26,8 @@ inline constexpr std::array<SpecialRegister, 13> special_registers = {{
     {"exec", 126, 2},
     {"exec_lo", 126, 1},
     {"exec_hi", 127, 1},
+    {"src_shared_base", 235, 2},
+    {"src_private_base", 237, 2},
 }};
 inline constexpr std::uint32_t first_trap_register = 108, trap_registers = 16;
 

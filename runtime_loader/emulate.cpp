@@ -153,6 +153,7 @@ emulator::Launch initial_state(const generator::KernelDescriptor& d) {
   launch.mode = d.float_mode() | std::uint32_t{d.dx10_clamp()} << 8 | std::uint32_t{d.ieee_mode()} << 9 |
                 std::uint32_t{d.fp16_overflow()} << 23;
   launch.lds_bytes = d.group_segment_bytes;
+  launch.private_bytes = d.private_segment_bytes;
   return launch;
 }
 

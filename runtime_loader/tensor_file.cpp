@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "generator/json_file.h"
 #include "isa/error.h"
 #include "runtime_loader/npy_header.h"
 
@@ -150,7 +151,7 @@ Json read_safetensors_header(InputFile& file, const std::string& path, std::uint
   std::string text(header_bytes, '\0');
   file.read(8, text.data(), header_bytes, "the safetensors header");
   // Without exceptions: the parser's own message quotes input bytes, which may be anything.
-  Json header = Json::parse(text, nullptr, false);
+  Json header = Json::parse(text, generator::depth_limit(path), false);
   if (header.is_discarded() || !header.is_object()) throw Error("{}: the safetensors header is no JSON object", path);
   return header;
 }

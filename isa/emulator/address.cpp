@@ -47,14 +47,16 @@ std::uint32_t bytes_below(std::uint64_t limit, std::uint64_t offset, const Reque
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(elements * r.element, r.bytes));
 }
 
-std::optional<Fault> check_alignment(const Request& r) {
+// Atomics are whole, so their whole size must be aligned.
+std::optional<Fault> check_alignment(const Request& r, const isa::Inst& inst) {
+  const std::uint32_t alignment = isa::is_atomic(isa::desc(inst.op).kind) ? r.bytes : r.element;
   std::uint64_t all = 0;
   for (const std::uint64_t a : r.address) all |= a;
-  if (all % r.element == 0) return std::nullopt;
+  if (all % alignment == 0) return std::nullopt;
   for (std::size_t lane = 0; lane < lanes; ++lane)
-    if (r.range(lane) > 0 && r.address[lane] % r.element != 0)
+    if (r.range(lane) > 0 && r.address[lane] % alignment != 0)
       return Fault{TrapKind::misaligned, static_cast<int>(lane),
-                   fmt::format("address {:#x} is not a multiple of {}", r.address[lane], r.element)};
+                   fmt::format("address {:#x} is not a multiple of {}", r.address[lane], alignment)};
   return std::nullopt;
 }
 
@@ -118,16 +120,16 @@ std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std
     for (std::size_t lane = 0; lane < lanes; ++lane) r.in_range[lane] = bytes_below(limit, offset[lane], r);
     r.whole = false;
   }
-  return check_alignment(r);
+  return check_alignment(r, inst);
 }
 
 // CDNA4 ISA 9.2: a 64-bit address per lane, or a scalar base plus 32 unsigned bits per lane; the offset is
 // signed.
 std::optional<Fault> address_global(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes, Request& request) {
   Request& r = begin(request, wave, bytes);
-  const isa::Kind kind = isa::desc(inst.op).kind;
-  const isa::Operand& vaddr = inst.args[static_cast<std::size_t>(isa::global_address_argument(kind))];
-  const isa::Operand& saddr = inst.args[static_cast<std::size_t>(isa::global_base_argument(kind))];
+  const isa::Desc& d = isa::desc(inst.op);
+  const isa::Operand& vaddr = inst.args[static_cast<std::size_t>(d.address)];
+  const isa::Operand& saddr = inst.args[static_cast<std::size_t>(d.base)];
   const auto inst_offset = static_cast<std::uint64_t>(std::int64_t{inst.mods.offset});
   Lanes low, high;
   active_lanes(wave.lanes_of(vaddr), r.exec, low);
@@ -139,7 +141,7 @@ std::optional<Fault> address_global(const isa::Inst& inst, const Wave& wave, std
     for (std::size_t lane = 0; lane < lanes; ++lane)
       r.address[lane] = (low[lane] | std::uint64_t{high[lane]} << 32) + inst_offset;
   }
-  return check_alignment(r);
+  return check_alignment(r, inst);
 }
 
 }  // namespace zyfa::emulator

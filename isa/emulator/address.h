@@ -28,4 +28,11 @@ void active_lanes(const Lanes& lanes_in, std::uint64_t exec, Lanes& lanes_out);
 std::optional<Fault> address_buffer(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes, Request& request);
 std::optional<Fault> address_global(const isa::Inst& inst, const Wave& wave, std::uint32_t bytes, Request& request);
 
+// The flat address of a lane, and what it lies in. Apertures of 4 GiB as the HSA's driver sets them up for GFX9 (Linux
+// kfd_flat_memory.c, MAKE_LDS_APP_BASE_V9 and MAKE_SCRATCH_APP_BASE_V9); all else is global memory.
+std::uint64_t flat_address(const isa::Inst& inst, const Wave& wave, std::size_t lane);
+inline constexpr std::uint64_t shared_aperture = std::uint64_t{1} << 48, private_aperture = std::uint64_t{2} << 48;
+constexpr bool is_in_shared_aperture(std::uint64_t address) { return address >> 32 == shared_aperture >> 32; }
+constexpr bool is_in_private_aperture(std::uint64_t address) { return address >> 32 == private_aperture >> 32; }
+
 }  // namespace zyfa::emulator

@@ -1,5 +1,6 @@
 #include "isa/emulator/arrivals.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace zyfa::emulator {
@@ -61,6 +62,17 @@ Arrival& Arrivals::issue_lds(Wave& wave, Lds& lds) {
   return lds_.push();
 }
 
+void Arrivals::deliver_flat(std::size_t count, Wave& wave, Lds& lds) {
+  deliver_until(flat_.size() - count, flat_, wave, lds);
+  flat_waited_vm_ -= std::min(count, flat_waited_vm_);
+  flat_waited_lgkm_ -= std::min(count, flat_waited_lgkm_);
+}
+
+Arrival& Arrivals::issue_flat(Wave& wave, Lds& lds) {
+  if (flat_.size() == lgkm_limit) deliver_flat(1, wave, lds);
+  return flat_.push();
+}
+
 ScalarArrival& Arrivals::issue_scalar(Wave& wave) {
   deliver_until(lgkm_limit - 1, scalar_, wave);
   return scalar_.push();
@@ -68,6 +80,8 @@ ScalarArrival& Arrivals::issue_scalar(Wave& wave) {
 
 void Arrivals::wait_vector_memory(std::size_t count, Wave& wave, Lds& lds) {
   deliver_until(count, vector_memory_, wave, lds);
+  if (count == 0) flat_waited_vm_ = flat_.size();
+  deliver_flat(std::min(flat_waited_vm_, flat_waited_lgkm_), wave, lds);
 }
 
 // LDS returns in order, scalar memory in any order (gfx950.md 4). With L and S of them outstanding, a wait
@@ -81,7 +95,10 @@ bool Arrivals::waits_for_lds_dma(std::size_t count) const {
 
 void Arrivals::wait_lgkm(std::size_t count, Wave& wave, Lds& lds) {
   deliver_until(count, lds_, wave, lds);
-  if (count == 0) deliver_until(0, scalar_, wave);
+  if (count != 0) return;
+  deliver_until(0, scalar_, wave);
+  flat_waited_lgkm_ = flat_.size();
+  deliver_flat(std::min(flat_waited_vm_, flat_waited_lgkm_), wave, lds);
 }
 
 void Arrivals::wait_lds(Wave& wave, Lds& lds) { deliver_until(0, lds_, wave, lds); }
@@ -90,6 +107,8 @@ void Arrivals::clear() {
   vector_memory_.clear();
   lds_.clear();
   scalar_.clear();
+  flat_.clear();
+  flat_waited_vm_ = flat_waited_lgkm_ = 0;
 }
 
 }  // namespace zyfa::emulator

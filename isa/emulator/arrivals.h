@@ -55,6 +55,7 @@ class Arrivals {
   // issue until the oldest has returned (vmcnt has 6 bits, lgkmcnt 4: gfx950.md 4).
   Arrival& issue_vector_memory(Wave& wave, Lds& lds);
   Arrival& issue_lds(Wave& wave, Lds& lds);
+  Arrival& issue_flat(Wave& wave, Lds& lds);
   ScalarArrival& issue_scalar(Wave& wave);
 
   // s_waitcnt: at most `count` may remain outstanding.
@@ -66,11 +67,17 @@ class Arrivals {
   void clear();
 
  private:
+  void deliver_flat(std::size_t count, Wave& wave, Lds& lds);
+
   static constexpr std::size_t vm_limit = 63, lgkm_limit = 15;
 
   Ring<Arrival, vm_limit + 1> vector_memory_;
   Ring<Arrival, lgkm_limit + 1> lds_;
   Ring<ScalarArrival, lgkm_limit + 1> scalar_;
+  // Flat instructions hang on both counters and return in any order, so only a wait for 0 of each is sure of them. So
+  // many of the oldest have been waited for by vmcnt and by lgkmcnt.
+  Ring<Arrival, lgkm_limit + 1> flat_;
+  std::size_t flat_waited_vm_ = 0, flat_waited_lgkm_ = 0;
 };
 
 }  // namespace zyfa::emulator

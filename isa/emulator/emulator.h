@@ -41,8 +41,12 @@ struct Launch {
   std::uint32_t user_sgprs = 2;  // workgroup ids start at this scalar register
   std::uint32_t mode = 0x3f0;    // MODE register; the HSA default: denormals on, dx10_clamp and ieee set
   std::uint32_t lds_bytes = 0;
-  std::uint32_t entry = 0;  // index of the first instruction
+  std::uint32_t private_bytes = 0;  // of a lane
+  std::uint32_t entry = 0;          // index of the first instruction
   MemoryModel memory_model = MemoryModel::architecture;
+  // The HSA's alignment mode, which compilers make use of for packed data: addresses of LDS, buffer, global and flat
+  // accesses (not of atomics or scalar loads) need be no multiple of anything.
+  bool unaligned_access = false;
 };
 
 enum class TrapKind : std::uint8_t {

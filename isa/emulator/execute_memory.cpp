@@ -1,11 +1,11 @@
 #include "isa/emulator/execute_memory.h"
 
-#include "isa/emulator/address.h"
 #include "isa/emulator/execute.h"
-#include "isa/isa.h"
+#include "isa/emulator/execute_atomic.h"
+#include "isa/emulator/execute_memory_parts.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 namespace zyfa::emulator {
 namespace {
@@ -14,22 +14,9 @@ using isa::Inst;
 using isa::Kind;
 using isa::Operand;
 
-constexpr std::uint64_t all_lanes = ~std::uint64_t{0};
-
-std::uint16_t vector_index(const Operand& data) {
-  return static_cast<std::uint16_t>(data.value + (data.kind == isa::OperandKind::agpr ? 256 : 0));
-}
-
-// Where the lanes' data comes from or goes to: element e of a lane is at lane * lane_step + e * element_step.
-struct Steps {
-  std::size_t lane, element;
-};
-constexpr Steps by_register{1, lanes};
-constexpr Steps by_lane(std::uint32_t bytes) { return {bytes / 4, 1}; }
-
 // Lane loops for a whole access, of constant size so that each move is an instruction or two of the host.
 template <std::size_t Dwords>
-void gather(const std::byte* host, const std::uint64_t* offset, Steps steps, std::uint32_t* data) {
+void gather_whole(const std::byte* host, const std::uint64_t* offset, Steps steps, std::uint32_t* data) {
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     std::array<std::uint32_t, Dwords> value;
     std::memcpy(value.data(), host + offset[lane], sizeof value);
@@ -37,22 +24,25 @@ void gather(const std::byte* host, const std::uint64_t* offset, Steps steps, std
   }
 }
 
+}  // namespace
+
 void gather(std::uint32_t bytes, const std::byte* host, const std::uint64_t* offset, Steps steps, std::uint32_t* data) {
   switch (bytes) {
     case 4:
-      return gather<1>(host, offset, steps, data);
+      return gather_whole<1>(host, offset, steps, data);
     case 8:
-      return gather<2>(host, offset, steps, data);
+      return gather_whole<2>(host, offset, steps, data);
     case 12:
-      return gather<3>(host, offset, steps, data);
+      return gather_whole<3>(host, offset, steps, data);
     default:
-      return gather<4>(host, offset, steps, data);
+      return gather_whole<4>(host, offset, steps, data);
   }
 }
 
-// Sub-dword stores write the low bytes. Of lanes that write the same bytes the highest wins.
+namespace {
+
 template <std::size_t Bytes>
-void scatter(std::byte* host, const std::uint64_t* offset, std::uint64_t exec, const Lanes* data) {
+void scatter_whole(std::byte* host, const std::uint64_t* offset, std::uint64_t exec, const Lanes* data) {
   constexpr std::size_t dwords = (Bytes + 3) / 4;
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
@@ -62,22 +52,33 @@ void scatter(std::byte* host, const std::uint64_t* offset, std::uint64_t exec, c
   }
 }
 
-void scatter(std::uint32_t bytes, std::byte* host, const std::uint64_t* offset, std::uint64_t exec, const Lanes* data) {
-  switch (bytes) {
-    case 1:
-      return scatter<1>(host, offset, exec, data);
-    case 2:
-      return scatter<2>(host, offset, exec, data);
-    case 4:
-      return scatter<4>(host, offset, exec, data);
-    case 8:
-      return scatter<8>(host, offset, exec, data);
-    case 12:
-      return scatter<12>(host, offset, exec, data);
-    default:
-      return scatter<16>(host, offset, exec, data);
+void scatter_part(const isa::Desc& d, std::byte* host, const std::uint64_t* offset, std::uint64_t exec,
+                  const Lanes& data) {
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    if (!(exec >> lane & 1)) continue;
+    const std::uint32_t value = data[lane] >> (d.high_half ? 16 : 0);
+    std::memcpy(host + offset[lane], &value, d.memory_bytes);
   }
 }
+
+}  // namespace
+
+void scatter(const isa::Desc& d, std::byte* host, const std::uint64_t* offset, std::uint64_t exec, const Lanes* data) {
+  switch (d.memory_bytes) {
+    case 4:
+      return scatter_whole<4>(host, offset, exec, data);
+    case 8:
+      return scatter_whole<8>(host, offset, exec, data);
+    case 12:
+      return scatter_whole<12>(host, offset, exec, data);
+    case 16:
+      return scatter_whole<16>(host, offset, exec, data);
+    default:
+      return scatter_part(d, host, offset, exec, *data);
+  }
+}
+
+namespace {
 
 // One look-up for all lanes: the address space from the lowest to the highest byte, if one region holds it
 // all.
@@ -117,12 +118,13 @@ std::optional<Fault> load_ragged(const Request& r, const GlobalMemory& memory, S
   return std::nullopt;
 }
 
-std::optional<Fault> store_ragged(const Request& r, const GlobalMemory& memory, const Lanes* data) {
+std::optional<Fault> store_ragged(const Request& r, const isa::Desc& d, const GlobalMemory& memory, const Lanes* data) {
   for (std::size_t lane = 0; lane < lanes; ++lane)
     for (std::uint32_t b = 0; b < r.range(lane); b += r.element) {
       std::byte* host = memory.find_writable(r.address[lane] + b, r.element);
       if (!host) return unmapped(memory, r.address[lane] + b, lane, "store to");
-      std::memcpy(host, &data[b / 4][lane], r.element);
+      const std::uint32_t value = data[b / 4][lane] >> (d.high_half ? 16 : 0);
+      std::memcpy(host, &value, r.element);
     }
   return std::nullopt;
 }
@@ -136,36 +138,24 @@ std::optional<Fault> load(Request& r, const GlobalMemory& memory, Steps steps, s
   return std::nullopt;
 }
 
-// Less than a dword, extended to one.
-std::optional<Fault> load_part(const Request& r, bool sign_extends, const GlobalMemory& memory, std::uint32_t* data) {
-  const std::uint32_t sign = 1u << (8 * r.bytes - 1);
+std::optional<Fault> load_part(const Request& r, const isa::Desc& d, const GlobalMemory& memory, std::uint32_t* data) {
   for (std::size_t lane = 0; lane < lanes; ++lane) {
-    std::uint32_t value = 0;
-    if (r.range(lane) != 0) {
-      const std::byte* host = memory.find(r.address[lane], r.bytes);
-      if (!host) return unmapped(memory, r.address[lane], lane, "load from");
-      std::memcpy(&value, host, r.bytes);
-    }
-    data[lane] = sign_extends ? (value ^ sign) - sign : value;
+    data[lane] = 0;
+    if (r.range(lane) == 0) continue;
+    const std::byte* host = memory.find(r.address[lane], r.bytes);
+    if (!host) return unmapped(memory, r.address[lane], lane, "load from");
+    data[lane] = extended(host, d);
   }
   return std::nullopt;
 }
 
-std::optional<Fault> store(Request& r, const GlobalMemory& memory, const Lanes* data) {
+std::optional<Fault> store(Request& r, const isa::Desc& d, const GlobalMemory& memory, const Lanes* data) {
   const Span span(r);
   std::byte* host = r.whole ? memory.find_writable(span.first, span.size) : nullptr;
-  if (!host) return store_ragged(r, memory, data);
+  if (!host) return store_ragged(r, d, memory, data);
   span.make_relative(r.address);
-  scatter(r.bytes, host, r.address.data(), r.exec, data);
+  scatter(d, host, r.address.data(), r.exec, data);
   return std::nullopt;
-}
-
-Arrival& registers_arrive(Arrival& arrival, const Operand& data, std::uint32_t bytes, std::uint64_t exec) {
-  arrival.to = Arrives::registers;
-  arrival.dwords = static_cast<std::uint8_t>((bytes + 3) / 4);
-  arrival.first = vector_index(data);
-  arrival.exec = exec;
-  return arrival;
 }
 
 using Addressing = std::optional<Fault> (*)(const Inst&, const Wave&, std::uint32_t bytes, Request&);
@@ -174,7 +164,9 @@ using Addressing = std::optional<Fault> (*)(const Inst&, const Wave&, std::uint3
 std::optional<Fault> address(const Inst& inst, Addressing addressing, std::uint32_t bytes, const Wave& wave,
                              const Lds& lds, Request& request) {
   auto fault = addressing(inst, wave, bytes, request);
-  if (fault && fault->kind == TrapKind::misaligned && lds.follows_hardware()) return std::nullopt;
+  if (fault && fault->kind == TrapKind::misaligned && !isa::is_atomic(isa::desc(inst.op).kind) &&
+      (lds.follows_hardware() || lds.takes_unaligned()))
+    return std::nullopt;
   return fault;
 }
 
@@ -200,12 +192,12 @@ std::optional<Fault> load_to_lds(const Inst& inst, std::uint32_t index, Addressi
 
 std::optional<Fault> load_vector(const Inst& inst, Addressing addressing, std::uint32_t bytes, Wave& wave,
                                  Surroundings around) {
-  Arrival& arrival =
-      registers_arrive(around.arrivals.issue_vector_memory(wave, around.lds), inst.args[0], bytes, wave.exec());
+  Arrival& arrival = registers_arrive(around.arrivals.issue_vector_memory(wave, around.lds), inst.args[0],
+                                      isa::desc(inst.op).args[0].dwords, wave.exec());
   if (arrival.exec == 0) return std::nullopt;
   Request request;
   if (auto fault = address(inst, addressing, bytes, wave, around.lds, request)) return fault;
-  if (bytes < 4) return load_part(request, isa::desc(inst.op).sign_extends, around.memory, arrival.data.data());
+  if (bytes < 4) return load_part(request, isa::desc(inst.op), around.memory, arrival.data.data());
   return load(request, around.memory, by_register, arrival.data.data());
 }
 
@@ -215,17 +207,46 @@ std::optional<Fault> store_vector(const Inst& inst, const Operand& data, Address
   if (wave.exec() == 0) return std::nullopt;
   Request request;
   if (auto fault = address(inst, addressing, bytes, wave, around.lds, request)) return fault;
-  return store(request, around.memory, &wave.lanes_of(data));
+  return store(request, isa::desc(inst.op), around.memory, &wave.lanes_of(data));
 }
 
-// CDNA4 ISA 8: a 64-bit base plus a signed immediate or an unsigned scalar register. Hardware ignores the low
+// Lanes take their turns in order; those out of the buffer's range change nothing and get 0.
+std::optional<Fault> update_memory(const Inst& inst, Addressing addressing, Wave& wave, Surroundings around) {
+  const isa::Desc& d = isa::desc(inst.op);
+  Arrival& arrival = around.arrivals.issue_vector_memory(wave, around.lds);
+  arrival.to = Arrives::nothing;
+  if (inst.mods.sc0) registers_arrive(arrival, inst.args[0], d.memory_bytes / 4u, wave.exec());
+  if (wave.exec() == 0) return std::nullopt;
+  Request request;
+  if (auto fault = address(inst, addressing, d.memory_bytes, wave, around.lds, request)) return fault;
+  const Atomic atomic = find_atomic(inst.op);
+  const Operand& data = inst.args[static_cast<std::size_t>(d.data)];
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    std::uint64_t old = 0;
+    if (request.range(lane) == d.memory_bytes) {
+      std::byte* host = around.memory.find_writable(request.address[lane], d.memory_bytes);
+      if (!host) return unmapped(around.memory, request.address[lane], lane, "atomic on");
+      if (std::bit_cast<std::uintptr_t>(host) % d.memory_bytes != 0)
+        return Fault{TrapKind::misaligned, static_cast<int>(lane),
+                     "the host's memory behind the region is not aligned for atomics"};
+      old = update(host, d.memory_bytes, atomic, lane_word(wave, data, 0, lane, d.memory_bytes),
+                   second_word(inst, wave, lane));
+    }
+    arrival.data[lane] = static_cast<std::uint32_t>(old);
+    arrival.data[lanes + lane] = static_cast<std::uint32_t>(old >> 32);
+  }
+  return std::nullopt;
+}
+
+// CDNA4 ISA 8: a 64-bit base plus a signed immediate, an unsigned scalar register, or both. Hardware ignores the low
 // two address bits; we ask for them to be zero.
 std::optional<Fault> load_scalar(const Inst& inst, std::uint32_t bytes, Wave& wave, Surroundings around) {
   const std::uint32_t offset = scalar_source(wave, inst.args[2]);
   const std::uint64_t address = wave.scalar64(static_cast<int>(inst.args[1].value)) +
                                 (inst.args[2].kind == isa::OperandKind::sgpr
                                      ? std::uint64_t{offset}
-                                     : static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)}));
+                                     : static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)})) +
+                                static_cast<std::uint64_t>(std::int64_t{inst.mods.offset});
   if (address % 4 != 0)
     return Fault{TrapKind::misaligned, -1, fmt::format("address {:#x} is not a multiple of 4", address)};
   ScalarArrival& arrival = around.arrivals.issue_scalar(wave);
@@ -239,49 +260,35 @@ std::optional<Fault> load_scalar(const Inst& inst, std::uint32_t bytes, Wave& wa
   return std::nullopt;
 }
 
-// LDS addresses are 32 bits and wrap (GFX9 and later; LLVM isBaseWithConstantOffset for DS).
-std::optional<Fault> address_lds(const Inst& inst, const Operand& vaddr, std::uint32_t bytes, const Wave& wave,
-                                 const Lds& lds, std::array<std::uint64_t, lanes>& offset) {
-  Lanes address;
-  active_lanes(wave.lanes_of(vaddr), wave.exec(), address);
-  for (std::size_t lane = 0; lane < lanes; ++lane)
-    offset[lane] = address[lane] += static_cast<std::uint32_t>(inst.mods.offset);
-  return lds.check(address, bytes, wave.exec());
-}
-
-std::optional<Fault> read_lds(const Inst& inst, std::uint32_t bytes, Wave& wave, Surroundings around) {
-  Arrival& arrival = registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], bytes, wave.exec());
-  if (arrival.exec == 0) return std::nullopt;
-  std::array<std::uint64_t, lanes> offset;
-  if (auto fault = address_lds(inst, inst.args[1], bytes, wave, around.lds, offset)) return fault;
-  gather(bytes, around.lds.data(), offset.data(), by_register, arrival.data.data());
-  if (around.lds.follows_hardware()) around.arrivals.wait_lds(wave, around.lds);
-  return std::nullopt;
-}
-
-std::optional<Fault> read_lds_transposed(const Inst& inst, int element_bits, Wave& wave, Surroundings around) {
-  if (wave.exec() != all_lanes)
-    return Fault{TrapKind::bad_exec, -1, fmt::format("exec is {:#x}, a transposing read needs all lanes", wave.exec())};
-  Arrival& arrival = registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], 8, all_lanes);
-  std::array<std::uint64_t, lanes> offset, rows;
-  if (auto fault = address_lds(inst, inst.args[1], 8, wave, around.lds, offset)) return fault;
-  for (std::size_t lane = 0; lane < lanes; ++lane) std::memcpy(&rows[lane], around.lds.data() + offset[lane], 8);
-  const auto transpose = element_bits == 4 ? transpose_b4 : element_bits == 8 ? transpose_b8 : transpose_b16;
-  transpose(rows);
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    arrival.data[lane] = static_cast<std::uint32_t>(rows[lane]);
-    arrival.data[lanes + lane] = static_cast<std::uint32_t>(rows[lane] >> 32);
+// The scalar buffer of CDNA4 ISA 8: base and num_records as in a vector buffer; dwords past the end read 0.
+std::optional<Fault> load_scalar_buffer(const Inst& inst, std::uint32_t bytes, Wave& wave, Surroundings around) {
+  const std::uint32_t* words = &wave.scalar[inst.args[1].value];
+  const std::uint64_t base = words[0] | std::uint64_t{words[1] & 0xffff} << 32;
+  const std::uint64_t size = std::uint64_t{words[2]} * std::max(1u, words[1] >> 16 & 0x3fff);
+  const std::uint64_t offset =
+      scalar_source(wave, inst.args[2]) + static_cast<std::uint64_t>(std::int64_t{inst.mods.offset});
+  if ((base + offset) % 4 != 0)
+    return Fault{TrapKind::misaligned, -1, fmt::format("address {:#x} is not a multiple of 4", base + offset)};
+  ScalarArrival& arrival = around.arrivals.issue_scalar(wave);
+  arrival.first = static_cast<std::uint16_t>(inst.args[0].value);
+  arrival.dwords = static_cast<std::uint8_t>(bytes / 4);
+  for (std::size_t d = 0; d < arrival.dwords; ++d) {
+    const std::uint64_t at = offset + 4 * d;
+    arrival.data[d] = 0;
+    if (at >= size) continue;
+    const std::byte* host = around.memory.find(base + at, 4);
+    if (!host) return Fault{TrapKind::memory_out_of_bounds, -1, "load from " + around.memory.describe(base + at)};
+    std::memcpy(&arrival.data[d], host, 4);
   }
-  if (around.lds.follows_hardware()) around.arrivals.wait_lds(wave, around.lds);
   return std::nullopt;
 }
 
-std::optional<Fault> write_lds(const Inst& inst, std::uint32_t bytes, Wave& wave, Surroundings around) {
-  around.arrivals.issue_lds(wave, around.lds).to = Arrives::nothing;
-  if (wave.exec() == 0) return std::nullopt;
-  std::array<std::uint64_t, lanes> offset;
-  if (auto fault = address_lds(inst, inst.args[0], bytes, wave, around.lds, offset)) return fault;
-  scatter(bytes, around.lds.data(), offset.data(), wave.exec(), &wave.lanes_of(inst.args[1]));
+// Both clocks are the wave's instructions so far: they go up, and are the same in every run.
+std::optional<Fault> read_time(const Inst& inst, Wave& wave, Surroundings around) {
+  ScalarArrival& arrival = around.arrivals.issue_scalar(wave);
+  arrival.first = static_cast<std::uint16_t>(inst.args[0].value);
+  arrival.dwords = 2;
+  std::memcpy(arrival.data.data(), &wave.clock, sizeof wave.clock);
   return std::nullopt;
 }
 
@@ -289,32 +296,43 @@ std::optional<Fault> write_lds(const Inst& inst, std::uint32_t bytes, Wave& wave
 
 bool is_memory_row(isa::Op op) {
   const Kind kind = isa::desc(op).kind;
-  return kind == Kind::SMEM_LOAD || (kind >= Kind::DS_READ && kind <= Kind::GLOBAL_STORE);
+  return (kind >= Kind::SMEM_LOAD && kind <= Kind::SMEM_CACHE) ||
+         (kind >= Kind::DS_READ && kind <= Kind::CACHE_INVALIDATE);
 }
 
 std::optional<Fault> execute_memory(const Inst& inst, std::uint32_t index, Wave& wave, Surroundings around) {
   const isa::Desc& d = isa::desc(inst.op);
   const std::uint32_t bytes = d.memory_bytes;
+  if (d.kind >= Kind::DS_READ && d.kind <= Kind::DS_SWIZZLE) return execute_lds(inst, wave, around);
+  if (d.kind >= Kind::FLAT_LOAD && d.kind <= Kind::SCRATCH_STORE) return execute_flat(inst, wave, around);
   switch (d.kind) {
     case Kind::SMEM_LOAD:
       return load_scalar(inst, bytes, wave, around);
-    case Kind::DS_READ:
-      return read_lds(inst, bytes, wave, around);
-    case Kind::DS_READ_TR:
-      return read_lds_transposed(inst, d.element_bits, wave, around);
-    case Kind::DS_WRITE:
-      return write_lds(inst, bytes, wave, around);
+    case Kind::SMEM_BUFFER_LOAD:
+      return load_scalar_buffer(inst, bytes, wave, around);
+    case Kind::SMEM_TIME:
+      return read_time(inst, wave, around);
+    case Kind::SMEM_CACHE:
+      around.arrivals.issue_scalar(wave).dwords = 0;
+      return std::nullopt;
     case Kind::BUFFER_LOAD:
       return inst.mods.lds ? load_to_lds(inst, index, address_buffer, bytes, wave, around)
                            : load_vector(inst, address_buffer, bytes, wave, around);
     case Kind::BUFFER_STORE:
       return store_vector(inst, inst.args[0], address_buffer, bytes, wave, around);
+    case Kind::BUFFER_ATOMIC:
+      return update_memory(inst, address_buffer, wave, around);
     case Kind::GLOBAL_LOAD:
       return load_vector(inst, address_global, bytes, wave, around);
     case Kind::GLOBAL_LOAD_LDS:
       return load_to_lds(inst, index, address_global, bytes, wave, around);
     case Kind::GLOBAL_STORE:
       return store_vector(inst, inst.args[1], address_global, bytes, wave, around);
+    case Kind::GLOBAL_ATOMIC:
+      return update_memory(inst, address_global, wave, around);
+    case Kind::CACHE_WRITE_BACK:
+      around.arrivals.issue_vector_memory(wave, around.lds).to = Arrives::nothing;
+      return std::nullopt;
     default:
       return std::nullopt;
   }

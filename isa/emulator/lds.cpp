@@ -34,14 +34,16 @@ const LdsDma* Lds::pending(std::uint32_t address, std::uint32_t bytes) const {
   return nullptr;
 }
 
-std::optional<Fault> Lds::check(const Lanes& address, std::uint32_t bytes, std::uint64_t exec) const {
+std::optional<Fault> Lds::check(const Lanes& address, std::uint32_t bytes, std::uint64_t exec,
+                                bool takes_unaligned) const {
   std::uint32_t all = 0, low = ~0u, high = 0;
   for (const std::uint32_t a : address) {
     all |= a;
     low = std::min(low, a);
     high = std::max(high, a);
   }
-  const bool aligned = all % alignment(bytes) == 0;
+  const std::uint32_t multiple = takes_unaligned ? 1 : alignment(bytes);
+  const bool aligned = all % multiple == 0;
   const bool inside = std::uint64_t{high} + bytes <= size();
   const bool quiet = follows_hardware_ || std::none_of(in_flight_.begin(), in_flight_.end(), [&](const LdsDma& dma) {
                        return low < end_of(dma) && std::uint64_t{high} + bytes > dma.address;
@@ -50,9 +52,8 @@ std::optional<Fault> Lds::check(const Lanes& address, std::uint32_t bytes, std::
   for (int lane = 0; lane < lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
     const std::uint32_t a = address[static_cast<std::size_t>(lane)];
-    if (a % alignment(bytes) != 0)
-      return Fault{TrapKind::misaligned, lane,
-                   fmt::format("LDS address {:#x} is not a multiple of {}", a, alignment(bytes))};
+    if (a % multiple != 0)
+      return Fault{TrapKind::misaligned, lane, fmt::format("LDS address {:#x} is not a multiple of {}", a, multiple)};
     // Hardware returns 0 and drops writes; a kernel that gets here has a wrong address all the same.
     if (std::uint64_t{a} + bytes > size())
       return Fault{TrapKind::lds_out_of_bounds, lane,

@@ -20,13 +20,22 @@ class Lds {
   // MemoryModel::hardware of emulator.h.
   void follow_hardware(bool value) { follows_hardware_ = value; }
   bool follows_hardware() const { return follows_hardware_; }
+  // Launch::unaligned_access of emulator.h.
+  void take_unaligned(bool value) { takes_unaligned_ = value; }
+  bool takes_unaligned() const { return takes_unaligned_; }
 
   std::byte* data() { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }
 
   // Alignment, bounds and transfers in flight, for a read or write of `bytes` per lane at the lanes'
   // addresses. Lanes that are not in exec must carry the address of one that is.
-  std::optional<Fault> check(const Lanes& address, std::uint32_t bytes, std::uint64_t exec) const;
+  std::optional<Fault> check(const Lanes& address, std::uint32_t bytes, std::uint64_t exec) const {
+    return check(address, bytes, exec, takes_unaligned_);
+  }
+  // Atomics are aligned in any case.
+  std::optional<Fault> check_aligned(const Lanes& address, std::uint32_t bytes, std::uint64_t exec) const {
+    return check(address, bytes, exec, false);
+  }
 
   // An LDS-DMA is issued: its bytes are taboo until the wave's wait finishes it. Transfers of one wave finish
   // in the order in which they began (gfx950.md 4: VMEM returns in order).
@@ -35,11 +44,12 @@ class Lds {
   void drop(std::uint32_t wave);
 
  private:
+  std::optional<Fault> check(const Lanes& address, std::uint32_t bytes, std::uint64_t exec, bool takes_unaligned) const;
   const LdsDma* pending(std::uint32_t address, std::uint32_t bytes) const;
 
   std::vector<std::byte> bytes_;
   std::vector<LdsDma> in_flight_;  // in order of issue
-  bool follows_hardware_ = false;
+  bool follows_hardware_ = false, takes_unaligned_ = false;
 };
 
 // ds_read_b64_tr_b4, _b8 and _b16: `rows` holds the 8 bytes that each lane addressed, and receives what each lane

@@ -1,5 +1,6 @@
 #include "isa/emulator/shuffle.h"
 
+#include "isa/emulator/address.h"
 #include "isa/isa.h"
 
 #include <algorithm>
@@ -17,6 +18,18 @@ void exchange(Wave& wave, std::uint32_t* words, bool is_vector, std::size_t firs
 }
 
 }  // namespace
+
+// Whether lanes of a flat instruction go to LDS, and whether others don't.
+struct Targets {
+  bool lds = false, memory = false;
+};
+Targets targets_of(const isa::Inst& inst, const Wave& wave) {
+  Targets targets;
+  for (std::size_t lane = 0; lane < lanes; ++lane)
+    if (wave.exec() >> lane & 1)
+      (is_in_shared_aperture(flat_address(inst, wave, lane)) ? targets.lds : targets.memory) = true;
+  return targets;
+}
 
 // splitmix64 (Steele, Lea, Flood 2014).
 std::uint64_t Shuffle::random() {
@@ -46,8 +59,13 @@ std::optional<LateFault> Shuffle::issue(Wave& wave, std::uint32_t index) {
   const isa::Inst& inst = program_.code[index];
   Queues& queues = waves_[wave.id];
   const bool is_scalar = isa::desc(inst.op).cls == isa::Class::Smem;
-  const bool is_vm = isa::counter(inst) == isa::Counter::vm;
+  // Flat accesses take place in the order of the memory that they go to, whatever their results wait for.
+  const bool is_flat = isa::counter(inst) == isa::Counter::both;
+  const Targets targets = is_flat ? targets_of(inst, wave) : Targets{};
+  const bool is_vm = isa::counter(inst) == isa::Counter::vm || (is_flat && !targets.lds);
   std::optional<LateFault> fault;
+  if (targets.lds && targets.memory) fault = all_in_order(wave);
+  if (fault) return fault;
   if (is_scalar && queues.scalar.size() >= lgkm_limit) fault = any(queues.scalar, wave);
   if (!is_scalar && is_vm && queues.vm.size() >= vm_limit) fault = oldest(queues.vm, wave);
   if (!is_scalar && !is_vm && queues.lds.size() >= lgkm_limit) fault = oldest(queues.lds, wave);
@@ -62,6 +80,7 @@ std::optional<LateFault> Shuffle::issue(Wave& wave, std::uint32_t index) {
     kept.words.assign(registers, registers + (kept.is_vector ? lanes * kept.count : kept.count));
     issued.operands.push_back(std::move(kept));
   }
+  if (targets.lds && targets.memory) return take_effect(issued, wave);
   if (is_scalar)
     queues.scalar.push_back(std::move(issued));
   else
@@ -126,13 +145,17 @@ std::optional<LateFault> Shuffle::wait(Wave& wave, const isa::Inst& inst) {
   return fault;
 }
 
-std::optional<LateFault> Shuffle::finish(Wave& wave) {
+std::optional<LateFault> Shuffle::all_in_order(Wave& wave) {
   Queues& queues = waves_[wave.id];
   std::optional<LateFault> fault;
   while (!fault && !queues.vm.empty()) fault = oldest(queues.vm, wave);
   while (!fault && !queues.lds.empty()) fault = oldest(queues.lds, wave);
-  queues.scalar.clear();
   return fault;
+}
+
+std::optional<LateFault> Shuffle::finish(Wave& wave) {
+  waves_[wave.id].scalar.clear();
+  return all_in_order(wave);
 }
 
 }  // namespace zyfa::emulator

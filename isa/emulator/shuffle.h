@@ -57,6 +57,7 @@ class Shuffle {
   std::optional<LateFault> oldest(std::deque<Issued>& queue, Wave& wave);
   std::optional<LateFault> any(std::vector<Issued>& queue, Wave& wave);
   std::optional<LateFault> take_effect(Issued& issued, Wave& wave);
+  std::optional<LateFault> all_in_order(Wave& wave);
 
   std::uint64_t seed_, state_ = 0;
   const isa::Program& program_;

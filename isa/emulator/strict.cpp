@@ -43,7 +43,7 @@ void Strict::issue(const Wave& wave, std::uint32_t index) {
   const isa::Inst& inst = program_.inst(index);
   trace_.step(watched.history, index, wave.id);
   watched.registers.issue(wave, index);
-  if (facts.counter != isa::Counter::none && facts.in_order) lds_.access(wave, index, watched.registers);
+  if (facts.in_order || facts.counter == isa::Counter::both) lds_.access(wave, index, watched.registers);
   if (facts.numbers != Numbers::none) return numbers_.before(wave, index);
   const isa::Desc& d = isa::desc(inst.op);
   if (d.kind == isa::Kind::WAITCNT) watched.registers.wait(inst);

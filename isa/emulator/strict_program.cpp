@@ -29,6 +29,13 @@ UsedLanes lanes_of(const Inst& inst) {
   }
 }
 
+// Compilers build lane masks in loops from registers that they leave undefined: x | exec and x & ~exec settle the lanes
+// that run, and nobody looks at the others.
+bool settles_mask(const Inst& inst, const Access& a) {
+  return (inst.op == Op::s_or_b64 || inst.op == Op::s_andn2_b64) && a.arg == 1 &&
+         inst.args[2] == isa::Operand(isa::exec);
+}
+
 Use use_of(const Inst& inst, const Access& a) {
   const Kind kind = isa::desc(inst.op).kind;
   Use use{.first = a.first, .count = static_cast<std::uint8_t>(a.count), .is_vector = a.file != OperandKind::sgpr};
@@ -40,6 +47,7 @@ Use use_of(const Inst& inst, const Access& a) {
     const bool accumulates = kind == Kind::VOP2_ACC;
     if (a.arg == 0 && use.halves != 3 && !accumulates) use.may_be_undefined = !a.write;
   }
+  if (settles_mask(inst, a)) use.may_be_undefined = true;
   if (a.arg == 0 && kind == Kind::WRITE_LANE) use.may_be_undefined = !a.write;
   return use;
 }
@@ -61,7 +69,10 @@ Numbers numbers_of(const Inst& inst) {
   }
   if (isa::is_mfma(inst)) return d.args[0].type == isa::Type::f32 ? Numbers::matrix_f32 : Numbers::none;
   if (d.kind == Kind::PK_F32_2 || d.kind == Kind::PK_F32_3) return Numbers::packed_f32;
-  const bool computes = d.kind >= Kind::VOP1 && d.kind <= Kind::VOP3_3;
+  // Sources of fewer bits bring their own NaN and infinity, which are not looked at here.
+  const bool from_floats = std::ranges::any_of(
+      d.args, [](const isa::Arg& a) { return a.role != isa::Role::write && a.type == isa::Type::f32; });
+  const bool computes = from_floats && d.kind >= Kind::VOP1 && d.kind <= Kind::VOP3_3;
   return computes && d.args[0].type == isa::Type::f32 ? Numbers::f32 : Numbers::none;
 }
 
@@ -71,15 +82,17 @@ bool touch(const Access& a, const Access& b) {
 
 }  // namespace
 
-StrictProgram::StrictProgram(const isa::Program& program, const isa::Machine& machine)
-    : program_(program), machine_(machine) {
+StrictProgram::StrictProgram(const isa::Program& program, const isa::Machine& machine, bool unaligned)
+    : program_(program), machine_(machine), lds_granule_log2_(unaligned ? 0 : 2) {
   facts_.reserve(program.code.size());
   for (const Inst& inst : program.code) {
     facts_.push_back(facts_of(inst));
     cover_reach(static_cast<std::uint32_t>(facts_.size() - 1));
     const isa::Desc& d = isa::desc(inst.op);
+    const bool is_flat = isa::counter(inst) == isa::Counter::both;
     const bool is_lds = d.cls == isa::Class::LdsRead || d.cls == isa::Class::LdsWrite;
-    if (is_lds && d.memory_bytes % 4 != 0) lds_granule_log2_ = 0;
+    if ((is_lds || is_flat) && d.memory_bytes % 4 != 0) lds_granule_log2_ = 0;
+    has_lds_atomics_ |= (is_lds || is_flat) && isa::is_atomic(d.kind);
   }
 }
 
@@ -98,7 +111,7 @@ Facts StrictProgram::facts_of(const Inst& inst) {
   f.reads_scc = branches_on_scc || d.scc == isa::SccUse::reads || d.scc == isa::SccUse::updates;
   f.writes_scc = d.scc == isa::SccUse::writes || d.scc == isa::SccUse::updates;
   f.counter = isa::counter(inst);
-  f.in_order = f.counter != isa::Counter::none && d.cls != isa::Class::Smem;
+  f.in_order = (f.counter == isa::Counter::vm || f.counter == isa::Counter::lgkm) && d.cls != isa::Class::Smem;
   f.is_lds_dma = isa::is_lds_dma(inst);
   f.numbers = numbers_of(inst);
   for (const Access& a : touched)

@@ -45,7 +45,8 @@ struct Facts {
 class StrictProgram {
  public:
   // The program must outlive this.
-  StrictProgram(const isa::Program& program, const isa::Machine& machine);
+  // LDS is watched byte by byte if accesses may be unaligned.
+  StrictProgram(const isa::Program& program, const isa::Machine& machine, bool unaligned = false);
 
   const isa::Program& program() const { return program_; }
   const isa::Machine& machine() const { return machine_; }
@@ -56,6 +57,7 @@ class StrictProgram {
   std::size_t size() const { return facts_.size(); }
   // log2 of the bytes that one LDS access moves at least: what LDS is watched in.
   int lds_granule_log2() const { return lds_granule_log2_; }
+  bool has_lds_atomics() const { return has_lds_atomics_; }
 
  private:
   Facts facts_of(const isa::Inst& inst);
@@ -66,6 +68,7 @@ class StrictProgram {
   std::vector<Facts> facts_;
   std::vector<Use> uses_;
   int lds_granule_log2_ = 2;
+  bool has_lds_atomics_ = false;
 };
 
 }  // namespace zyfa::emulator

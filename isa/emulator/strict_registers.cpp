@@ -39,11 +39,15 @@ void StrictRegisters::clear() {
   scc_defined_ = false;
   vm_on_way_.fill(0);
   lds_on_way_.fill(0);
+  flat_on_way_.fill(0);
   scalar_on_way_.fill(0);
   vm_.clear();
   lds_.clear();
   scalar_.clear();
-  issued_vm_ = issued_lds_ = 0;
+  flat_.clear();
+  flat_waited_vm_ = flat_waited_lgkm_ = 0;
+  issued_vm_ = issued_lds_ = issued_flat_ = 0;
+  define_scalar(isa::shared_base.first, 4);
   define_scalar(isa::exec.first, 2);
 }
 
@@ -106,7 +110,7 @@ void StrictRegisters::check_arrived(const Wave& wave, std::uint32_t index, const
     } else {
       const bool behind_vm = write && facts.in_order && facts.counter == isa::Counter::vm;
       const bool behind_lds = write && facts.in_order && facts.counter == isa::Counter::lgkm;
-      found = (vm_on_way_[r] != 0 && !behind_vm) || (lds_on_way_[r] != 0 && !behind_lds);
+      found = (vm_on_way_[r] != 0 && !behind_vm) || (lds_on_way_[r] != 0 && !behind_lds) || flat_on_way_[r] != 0;
     }
   }
   if (!found) return;
@@ -125,6 +129,7 @@ const StrictRegisters::Pending* StrictRegisters::pending_on(const Use& use, std:
   };
   if (const auto found = std::ranges::find_if(vm_, writes); found != vm_.end()) return &*found;
   if (const auto found = std::ranges::find_if(lds_, writes); found != lds_.end()) return &*found;
+  if (const auto found = std::ranges::find_if(flat_, writes); found != flat_.end()) return &*found;
   const auto found = std::ranges::find_if(scalar_, writes);
   return found == scalar_.end() ? nullptr : &*found;
 }
@@ -143,7 +148,10 @@ void StrictRegisters::count(const Wave& wave, std::uint32_t index) {
   Pending pending{index, {}};
   if (facts.writes > 0) pending.result = program_.writes(facts).front();
   mark(pending, 1);
-  if (!facts.in_order) {
+  if (facts.counter == isa::Counter::both) {
+    flat_.push_back(pending);
+    ++issued_flat_;
+  } else if (!facts.in_order) {
     scalar_.push_back(pending);
   } else if (facts.counter == isa::Counter::lgkm) {
     lds_.push_back(pending);
@@ -165,9 +173,10 @@ void StrictRegisters::count(const Wave& wave, std::uint32_t index) {
 void StrictRegisters::mark(const Pending& pending, int change) {
   const Use& result = pending.result;
   const Facts& facts = program_.facts(pending.instruction);
-  auto* registers = !result.is_vector                   ? scalar_on_way_.data()
-                    : facts.counter == isa::Counter::vm ? vm_on_way_.data()
-                                                        : lds_on_way_.data();
+  auto* registers = !result.is_vector                     ? scalar_on_way_.data()
+                    : facts.counter == isa::Counter::both ? flat_on_way_.data()
+                    : facts.counter == isa::Counter::vm   ? vm_on_way_.data()
+                                                          : lds_on_way_.data();
   for (std::size_t r = result.first; r < result.first + std::size_t{result.count}; ++r)
     registers[r] = static_cast<std::uint16_t>(registers[r] + change);
 }
@@ -178,6 +187,12 @@ void StrictRegisters::wait(const isa::Inst& inst) {
   const auto drain = [this](std::deque<Pending>& queue, std::size_t left) {
     for (; queue.size() > left; queue.pop_front()) mark(queue.front(), -1);
   };
+  if (inst.mods.vmcnt == 0) flat_waited_vm_ = flat_.size();
+  if (inst.mods.lgkmcnt == 0) flat_waited_lgkm_ = flat_.size();
+  const std::size_t arrived = std::min(flat_waited_vm_, flat_waited_lgkm_);
+  drain(flat_, flat_.size() - arrived);
+  flat_waited_vm_ -= arrived;
+  flat_waited_lgkm_ -= arrived;
   if (inst.mods.vmcnt != isa::Modifiers::not_waited) drain(vm_, inst.mods.vmcnt);
   if (inst.mods.lgkmcnt == isa::Modifiers::not_waited) return;
   drain(lds_, inst.mods.lgkmcnt);

@@ -29,6 +29,9 @@ class StrictRegisters {
   std::uint32_t issued_lds() const { return issued_lds_; }
   std::uint32_t completed_vm() const { return issued_vm_ - static_cast<std::uint32_t>(vm_.size()); }
   std::uint32_t completed_lds() const { return issued_lds_ - static_cast<std::uint32_t>(lds_.size()); }
+  // Flat instructions, which only a wait for 0 of both counters is sure of.
+  std::uint32_t issued_flat() const { return issued_flat_; }
+  std::uint32_t completed_flat() const { return issued_flat_ - static_cast<std::uint32_t>(flat_.size()); }
   std::optional<std::uint32_t> pending_dma() const;
 
  private:
@@ -50,11 +53,12 @@ class StrictRegisters {
   std::array<std::uint64_t, 512> low_, high_;  // lanes defined, of the low and high 16 bits
   std::array<bool, isa::scalar_registers> scalar_defined_;
   bool scc_defined_ = false;
-  std::array<std::uint16_t, 512> vm_on_way_, lds_on_way_;  // loads that will write the register
+  std::array<std::uint16_t, 512> vm_on_way_, lds_on_way_, flat_on_way_;  // loads that will write the register
   std::array<std::uint16_t, isa::scalar_registers> scalar_on_way_;
-  std::deque<Pending> vm_, lds_;
+  std::deque<Pending> vm_, lds_, flat_;
+  std::size_t flat_waited_vm_ = 0, flat_waited_lgkm_ = 0;  // so many of the oldest
   std::vector<Pending> scalar_;
-  std::uint32_t issued_vm_ = 0, issued_lds_ = 0;
+  std::uint32_t issued_vm_ = 0, issued_lds_ = 0, issued_flat_ = 0;
 };
 
 }  // namespace zyfa::emulator

@@ -5,8 +5,10 @@
 #include "isa/machine.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace zyfa::emulator {
 
@@ -32,9 +34,11 @@ struct Wave {
   std::array<std::uint32_t, isa::scalar_registers> scalar;  // vcc, m0 and exec at their encodings (regs.h)
   bool scc = false;
   Mode mode;
-  isa::Numerics numerics;  // what the machine's arithmetic is where that is not settled
-  std::uint32_t pc = 0;    // index of the next instruction in the program
-  std::uint32_t id = 0;    // number within its workgroup
+  isa::Numerics numerics;          // what the machine's arithmetic is where that is not settled
+  std::uint32_t pc = 0;            // index of the next instruction in the program
+  std::uint32_t id = 0;            // number within its workgroup
+  std::uint64_t clock = 0;         // what s_memtime reads
+  std::vector<std::byte> scratch;  // private memory: lane l has the l'th of 64 parts
 
   std::uint64_t scalar64(int first) const {
     std::uint64_t value;

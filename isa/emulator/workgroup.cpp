@@ -1,5 +1,6 @@
 #include "isa/emulator/workgroup.h"
 
+#include "isa/emulator/address.h"
 #include "isa/emulator/execute_memory.h"
 #include "isa/isa.h"
 #include "isa/text.h"
@@ -106,6 +107,10 @@ void Workgroup::start_wave(WaveRun& run, std::uint32_t id) {
   wave.numerics = numerics_;
   wave.pc = launch_.entry;
   wave.id = id;
+  wave.clock = 0;
+  wave.set_scalar64(isa::shared_base.first, shared_aperture);
+  wave.set_scalar64(isa::private_base.first, private_aperture);
+  wave.scratch.assign(std::size_t{launch_.private_bytes} * lanes, std::byte{0xff});
 
   int next = 0;
   const auto pass = [&](bool wanted, std::uint64_t value) {
@@ -135,6 +140,7 @@ void Workgroup::start_wave(WaveRun& run, std::uint32_t id) {
 
 void Workgroup::start(std::uint64_t number) {
   lds_.follow_hardware(launch_.memory_model == MemoryModel::hardware);
+  lds_.take_unaligned(launch_.unaligned_access);
   const auto& grid = launch_.grid;
   id_ = {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
          static_cast<std::uint32_t>(number / grid[0] / grid[1])};
@@ -244,6 +250,7 @@ std::optional<Trap> Workgroup::advance(WaveRun& run, std::uint64_t turn) {
           if (strict_) strict_->executed(wave, index);
         continue;
       case StepKind::memory:
+        wave.clock = run.instructions + turn - left;
         if constexpr (watched) {
           if (shuffle_) {
             if (auto late = shuffle_->issue(wave, index)) return trap(std::move(late->fault), wave, late->instruction);

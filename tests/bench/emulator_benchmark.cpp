@@ -13,6 +13,7 @@
 
 #include <fmt/ostream.h>
 #include <hwy/targets.h>
+#include <sys/resource.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -116,6 +117,17 @@ Measurement measure_all(Kernel kernel, const AttentionInputs& inputs, const Argu
   return measurement;
 }
 
+// What the process has held at most beyond the problem's inputs and outputs, in MB (10^6 bytes).
+double extra_memory(const AttentionInputs& inputs) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const AttentionShape& s = inputs.shape;
+  const auto rows = static_cast<double>(s.batch) * static_cast<double>(s.heads) * static_cast<double>(s.seqlen_q);
+  const double outputs = rows * (2.0 * static_cast<double>(s.v_head_dim) + 4);  // BF16, and the FP32 LSE
+  const double in = static_cast<double>(inputs.q.size() + inputs.k.size() + inputs.v.size());
+  return (static_cast<double>(usage.ru_maxrss) * 1024 - in - outputs) * 1e-6;
+}
+
 // Targets are single bits; the lower, the better.
 std::string vector_extension() {
   const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
@@ -141,6 +153,7 @@ int run(Arguments args) {
                                          {"repeats", args.repeats},
                                          {"seconds", measured.seconds},
                                          {"gflops", gflops},
+                                         {"extra_memory_mb", extra_memory(inputs)},
                                          {"shares", shares}};
     fmt::print("{}\n", json.dump(2));
     return 0;
@@ -149,6 +162,7 @@ int run(Arguments args) {
              args.shape.seqlen_k);
   fmt::print("{} threads, {}, median of {}: {:.4f} s, {:.1f} GFLOP/s\n", args.threads, vector_extension(), args.repeats,
              measured.seconds, gflops);
+  fmt::print("{:.0f} MB at most beyond inputs and outputs\n", extra_memory(inputs));
   for (const auto& [name, share] : measured.shares) fmt::print("  {:<14} {:5.1f} %\n", name, 100 * share);
   return 0;
 }

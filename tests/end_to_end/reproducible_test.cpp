@@ -108,7 +108,7 @@ TEST_CASE("Reproducible: a machine with other wait states gets a correct kernel 
             for (int isa::PerPass::*pass :
                  {&isa::PerPass::p2, &isa::PerPass::p4, &isa::PerPass::p8, &isa::PerPass::p16})
               machine.*member.*pass += 3;
-          else
+          else if constexpr (!std::is_enum_v<std::remove_reference_t<decltype(machine.*member)>>)
             machine.*member += 3;
         },
         parameter.member);

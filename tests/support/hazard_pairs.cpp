@@ -169,6 +169,16 @@ const Side first_lane_other = side(v_readfirstlane_b32, natural, {s(20), v(80)},
 const Side mov_m0 = side(s_mov_b32, natural, {Operand(m0), zero}, "$m0 = S_MOV_B32 0");
 const Side store_x4 = side(buffer_store_dwordx4, natural, {v(0, 4), v(61), s(8, 4), zero},
   "BUFFER_STORE_DWORDX4_OFFEN_exact $v[0:3], $vgpr61, $s[8:11], 0, 0, 0, 0, implicit $exec", {.offen = true});
+const Side swap_x2 = side(global_atomic_cmpswap_x2, natural, {Operand{}, v(40, 2), v(0, 4), Operand{}},
+  "GLOBAL_ATOMIC_CMPSWAP_X2 $v[40:41], $v[0:3], 0, 0, implicit $exec");
+const Side swap_x2_returns = side(global_atomic_cmpswap_x2, natural, {v(50, 2), v(40, 2), v(0, 4), Operand{}},
+  "$v[50:51] = GLOBAL_ATOMIC_CMPSWAP_X2_RTN $v[40:41], $v[0:3], 0, 1, implicit $exec", {.sc0 = true});
+const Side buffer_swap_x2 = side(buffer_atomic_cmpswap_x2, natural, {v(0, 4), Operand{}, s(8, 4), zero},
+  "BUFFER_ATOMIC_CMPSWAP_X2_OFFSET $v[0:3], $s[8:11], 0, 0, 0, implicit $exec");
+const Side flat_x4 = side(flat_store_dwordx4, natural, {v(40, 2), v(0, 4)},
+  "FLAT_STORE_DWORDX4 $v[40:41], $v[0:3], 0, 0, implicit $exec, implicit $flat_scr");
+const Side scratch_x4 = side(scratch_store_dwordx4, natural, {v(40), v(0, 4), Operand{}},
+  "SCRATCH_STORE_DWORDX4 $v[0:3], $vgpr40, 0, 0, implicit $exec, implicit $flat_scr");
 const Side store_x4_offset = side(buffer_store_dwordx4, natural, {v(0, 4), v(61), s(8, 4), s(4)},
   "BUFFER_STORE_DWORDX4_OFFEN_exact $v[0:3], $vgpr61, $s[8:11], $sgpr4, 0, 0, 0, implicit $exec", {.offen = true});
 const Side store_x3 = side(global_store_dwordx3, natural, {v(62, 2), v(0, 3), off},
@@ -291,6 +301,11 @@ std::vector<HazardPair> hazard_pairs() {
     {"M0 written before LDS-DMA", 1, mov_m0, lds_dma},
     {"data of a wide store overwritten by VALU", 2, store_x4, writes_v0},
     {"data of a wide store overwritten by VALU", 2, store_x3, writes_v0},
+    {"data of a wide store overwritten by VALU", 2, swap_x2, writes_v0},
+    {"data of a wide store overwritten by VALU", 2, swap_x2_returns, writes_v0},
+    {"data of a wide store overwritten by VALU", 2, buffer_swap_x2, writes_v0},
+    {"data of a wide store overwritten by VALU", 2, flat_x4, writes_v0},
+    {"data of a wide store overwritten by VALU", 2, scratch_x4, writes_v0},
     {"data of a wide store with scalar offset overwritten by VALU", 1, store_x4_offset, writes_v0},
     {"memory clause that cannot be replayed", 1, smem_first, smem_overwrites},
     {"memory clause that cannot be replayed", 1, vmem_first, vmem_overwrites},

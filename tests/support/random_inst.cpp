@@ -14,8 +14,10 @@ std::uint8_t byte_below(std::uint32_t n, Rng& rng) { return static_cast<std::uin
 bool one_in(std::uint32_t n, Rng& rng) { return below(n, rng) == 0; }
 
 bool is_memory(Kind k) { return k >= Kind::DS_READ; }
-bool is_buffer(Kind k) { return k == Kind::BUFFER_LOAD || k == Kind::BUFFER_STORE; }
-bool is_global(Kind k) { return k >= Kind::GLOBAL_LOAD && k <= Kind::GLOBAL_STORE; }
+bool is_buffer(Kind k) { return k >= Kind::BUFFER_LOAD && k <= Kind::BUFFER_ATOMIC; }
+bool is_global(Kind k) { return k >= Kind::GLOBAL_LOAD && k <= Kind::GLOBAL_ATOMIC; }
+bool is_scratch(Kind k) { return k == Kind::SCRATCH_LOAD || k == Kind::SCRATCH_STORE; }
+bool is_scalar_load(Kind k) { return k == Kind::SMEM_LOAD || k == Kind::SMEM_BUFFER_LOAD; }
 bool is_matrix(Kind k) { return k >= Kind::MFMA && k <= Kind::F8F6F4_SCALED; }
 
 Operand random_vector(OperandKind file, int count, Rng& rng) {
@@ -58,6 +60,7 @@ Operand scalar_argument(const Desc& d, int index, const Arg& a, Rng& rng) {
     case Kind::SOPK_COMPARE:
       return index == 1 ? Operand(OperandKind::literal, below(0x10000, rng)) : random_scalar(1, rng);
     case Kind::SMEM_LOAD:
+    case Kind::SMEM_BUFFER_LOAD:
       if (index != 2) return random_scalar(a.dwords, rng);
       if (one_in(3, rng)) return random_scalar(1, rng);
       return {OperandKind::literal, below(1 << 21, rng) - (1u << 20)};
@@ -76,11 +79,9 @@ Operand memory_argument(const Inst& inst, const Desc& d, int index, const Arg& a
     const int addresses = inst.mods.offen + inst.mods.idxen;
     return addresses ? random_vector(OperandKind::vgpr, addresses, rng) : Operand{};
   }
-  if (is_global(d.kind) && index == global_base_argument(d.kind))
-    return one_in(2, rng) ? Operand{} : random_scalar(2, rng);
-  const bool data =
-      is_global(d.kind) ? index != global_address_argument(d.kind) : index == (d.kind == Kind::DS_WRITE ? 1 : 0);
-  if (data) return vector_or_accumulator(a.dwords, rng);
+  if (index == d.base) return one_in(2, rng) ? Operand{} : random_scalar(is_scratch(d.kind) ? 1 : 2, rng);
+  if (is_scratch(d.kind) && index == d.address && one_in(2, rng)) return {};
+  if (index != d.address) return vector_or_accumulator(a.dwords, rng);
   // A global address is 64 bits alone and 32 beside a scalar base, which a random guess gets right often
   // enough.
   return random_vector(OperandKind::vgpr, is_global(d.kind) && one_in(2, rng) ? 1 : a.dwords, rng);
@@ -164,16 +165,18 @@ void choose_packed(Inst& inst, const Desc& d, Rng& rng) {
   mods.neg_hi = byte_below(combinations, rng);
 }
 
-void choose_memory(Modifiers& mods, Kind kind, Rng& rng) {
-  if (one_in(2, rng)) {
-    const bool lds = !is_buffer(kind) && !is_global(kind);
-    mods.offset = static_cast<std::int32_t>(below(lds ? 0x10000 : 0x1000, rng));
-    if (is_global(kind) && one_in(2, rng)) mods.offset = -1 - mods.offset;
+void choose_memory(Modifiers& mods, const Desc& d, Rng& rng) {
+  const Kind kind = d.kind;
+  const bool lds = kind >= Kind::DS_READ && kind <= Kind::DS_SWIZZLE;
+  if (kind < Kind::CACHE_WRITE_BACK && one_in(2, rng)) {
+    mods.offset = static_cast<std::int32_t>(below(d.pair_stride ? 0x100 : lds ? 0x10000 : 0x1000, rng));
+    if ((is_global(kind) || is_scratch(kind)) && one_in(2, rng)) mods.offset = -1 - mods.offset;
   }
-  if (!is_buffer(kind) && !is_global(kind)) return;
+  if (d.pair_stride) mods.offset1 = byte_below(256, rng);
+  if (lds) return;
   mods.sc0 = one_in(3, rng);
   mods.sc1 = one_in(3, rng);
-  mods.nt = one_in(3, rng);
+  mods.nt = kind < Kind::CACHE_WRITE_BACK && one_in(3, rng);
   if (!is_buffer(kind)) return;
   mods.offen = one_in(2, rng);
   mods.idxen = one_in(2, rng);
@@ -184,7 +187,7 @@ void choose_modifiers(Inst& inst, const Desc& d, Rng& rng) {
   Modifiers& mods = inst.mods;
   if (inst.form == Form::dpp) return choose_dpp(mods, rng);
   if (inst.form == Form::sdwa) choose_sdwa(mods, d, rng);
-  if (is_memory(d.kind)) return choose_memory(mods, d.kind, rng);
+  if (is_memory(d.kind)) return choose_memory(mods, d, rng);
   if (d.kind == Kind::WAITCNT) {
     for (const WaitField& wait : wait_fields)
       if (one_in(2, rng)) mods.*wait.field = byte_below(wait.highest, rng);
@@ -222,7 +225,7 @@ Inst guess(Op op, Rng& rng) {
     const Arg a = arg(inst, i);
     Operand& operand = inst.args[static_cast<std::size_t>(i)];
     if (a.role == Role::none) continue;
-    if (d.kind <= Kind::SMEM_LOAD)
+    if (d.kind <= Kind::SMEM_CACHE)
       operand = scalar_argument(d, i, a, rng);
     else if (is_memory(d.kind))
       operand = memory_argument(inst, d, i, a, rng);
@@ -231,7 +234,7 @@ Inst guess(Op op, Rng& rng) {
     else
       operand = vector_argument(inst, d, i, a, rng);
   }
-  if (d.kind == Kind::SMEM_LOAD && inst.args[2].kind == OperandKind::sgpr && one_in(2, rng))
+  if (is_scalar_load(d.kind) && inst.args[2].kind == OperandKind::sgpr && one_in(2, rng))
     inst.mods.offset = static_cast<std::int32_t>(below(1 << 21, rng)) - (1 << 20);
   return inst;
 }

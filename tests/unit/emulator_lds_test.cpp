@@ -46,6 +46,7 @@ TEST_CASE("every LDS row of the table moves its dwords", "[quick]") {
     const Op op = static_cast<Op>(i);
     const auto& d = desc(op);
     if (d.kind != Kind::DS_READ && d.kind != Kind::DS_READ_TR && d.kind != Kind::DS_WRITE) continue;
+    if (d.memory_bytes < 4) continue;  // the oracle's business
     INFO(d.name);
     Machine machine;
     Code code;

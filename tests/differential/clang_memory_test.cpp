@@ -1,0 +1,165 @@
+// Kernels of memory accesses and atomics that clang compiles at test time, against the same C or its meaning on the
+// host.
+#include "tests/support/catch.h"
+#include "tests/support/clang_kernel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+namespace zyfa::tests {
+namespace {
+
+#include "tests/differential/kernels/memory.c"
+
+constexpr Grid grid{.workgroups = 3};
+constexpr std::size_t items = 3 * workgroup_items;
+
+template <class T>
+std::vector<T> random_bytes(std::size_t count, unsigned seed) {
+  std::mt19937 rng(seed);
+  std::vector<T> values(count);
+  auto* bytes = reinterpret_cast<unsigned char*>(values.data());
+  // Below 0x40, so that no float among them is NaN or infinite.
+  for (std::size_t i = 0; i < count * sizeof(T); ++i) bytes[i] = static_cast<unsigned char>(rng() & 0x3f);
+  return values;
+}
+
+template <class T>
+std::vector<T> contents(const KernelArguments& arguments, std::size_t index) {
+  const auto bytes = arguments.contents(index);
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("clang's copies of structs, packed ones too, byte strings and private arrays", "[quick]") {
+  if (!have_clang()) {
+    WARN(no_clang);
+    return;
+  }
+  const ClangKernels kernels("memory.c");
+  const auto records = random_bytes<record>(items, 1);
+  CHECK(compare_with_host(kernels, "copy_records", copy_records, grid, std::vector<record>(items), records) == "");
+  const auto odd = random_bytes<odd_record>(items, 2);
+  CHECK(compare_with_host(kernels, "copy_odd_records", copy_odd_records, grid, std::vector<odd_record>(items), odd) ==
+        "");
+
+  constexpr std::uint32_t length = 13;
+  std::vector<char> words(items * length);
+  std::mt19937 rng(3);
+  for (std::size_t i = 0; i < items; ++i)
+    for (std::size_t c = 0; c < rng() % (length + 1); ++c) words[i * length + c] = static_cast<char>('A' + rng() % 58);
+  CHECK(compare_with_host(kernels, "reverse_words", reverse_words, grid, std::vector<char>(words.size()),
+                          std::vector<std::uint32_t>(items), words, length) == "");
+
+  std::vector<std::uint32_t> numbers(items * 40);
+  for (std::uint32_t& n : numbers) n = static_cast<std::uint32_t>(rng());
+  CHECK(compare_with_host(kernels, "sort_and_count", sort_and_count, grid, std::vector<std::uint32_t>(items),
+                          numbers) == "");
+}
+
+TEST_CASE("clang's atomics on LDS and global memory", "[quick]") {
+  if (!have_clang()) {
+    WARN(no_clang);
+    return;
+  }
+  const ClangKernels kernels("memory.c");
+  KernelArguments arguments;
+  SECTION("histogram") {
+    const Grid four{.workgroups = 4};
+    const auto in = random_bytes<std::uint8_t>(5001, 4);
+    std::vector<std::uint32_t> expected(256);
+    for (const std::uint8_t byte : in) ++expected[byte];
+    arguments.add(std::vector<std::uint32_t>(256));
+    arguments.add(in);
+    arguments.add(std::uint32_t{5001});
+    REQUIRE(kernels.launch("histogram", four, arguments) == "");
+    CHECK(bit_difference("histogram", expected, arguments.contents(0)) == "");
+  }
+  SECTION("work queue") {
+    constexpr std::uint32_t jobs = 1000;
+    std::vector<std::uint32_t> expected(jobs);
+    for (std::uint32_t i = 0; i < jobs; ++i) expected[i] = i * 7 + 1;
+    arguments.add(std::vector<std::uint32_t>(1));
+    arguments.add(std::vector<std::uint32_t>(jobs));
+    arguments.add(std::vector<std::uint64_t>(1));
+    arguments.add(jobs);
+    REQUIRE(kernels.launch("work_queue", grid, arguments) == "");
+    CHECK(bit_difference("jobs", expected, arguments.contents(1)) == "");
+    CHECK(contents<std::uint32_t>(arguments, 0)[0] == jobs + items);
+    CHECK(contents<std::uint64_t>(arguments, 2)[0] == (std::uint64_t{jobs} * (jobs - 1) / 2) << 20);
+  }
+  SECTION("compare and swap") {
+    std::mt19937_64 rng(5);
+    std::vector<std::uint64_t> in(items);
+    for (std::uint64_t& number : in) number = rng();
+    std::vector<std::uint32_t> expected(3, 1);
+    for (std::size_t i = 0; i < items; ++i) expected[i / workgroup_items] *= static_cast<std::uint32_t>(in[i]) | 1;
+    arguments.add(std::vector<std::uint64_t>(1));
+    arguments.add(std::vector<std::uint32_t>(3));
+    arguments.add(in);
+    REQUIRE(kernels.launch("swap_loops", grid, arguments) == "");
+    CHECK(contents<std::uint64_t>(arguments, 0)[0] == *std::ranges::max_element(in));
+    CHECK(bit_difference("product", expected, arguments.contents(1)) == "");
+  }
+  SECTION("floating-point numbers and bytes") {
+    arguments.add(std::vector<float>(1));
+    arguments.add(std::vector<double>(5));
+    arguments.add(std::vector<std::uint8_t>(8));
+    arguments.add(std::vector<float>(3));
+    REQUIRE(kernels.launch("sums", grid, arguments) == "");
+    constexpr int pairs = workgroup_items * (workgroup_items - 1) / 2;
+    CHECK(contents<float>(arguments, 0)[0] == 3 * pairs);
+    CHECK(contents<double>(arguments, 1) ==
+          std::vector<double>{pairs * 0.25, pairs * 0.25, pairs * 0.25, 0, items - 1.0});
+    CHECK(contents<float>(arguments, 3) == std::vector<float>(3, 0.5f + workgroup_items / 16 * 120));
+    std::vector<std::uint8_t> bytes(8);
+    for (unsigned i = 0; i < items; ++i)
+      bytes[i % workgroup_items % 5] =
+          static_cast<std::uint8_t>(bytes[i % workgroup_items % 5] + i % workgroup_items * 3);
+    CHECK(contents<std::uint8_t>(arguments, 2) == bytes);
+  }
+}
+
+TEST_CASE("clang's pointers that may point anywhere, and what workgroups hand on", "[quick]") {
+  if (!have_clang()) {
+    WARN(no_clang);
+    return;
+  }
+  const ClangKernels kernels("memory.c");
+  KernelArguments arguments;
+  SECTION("a chain through all memories") {
+    std::vector<std::uint32_t> expected(items);
+    for (std::uint32_t i = 0; i < items; ++i) {
+      std::uint32_t sum = i % workgroup_items;
+      for (const std::uint32_t value : {1000u, 1000000u, 20000u, 300000u})
+        if (value != 20000 || i % workgroup_items % 3 != 0) sum = sum * 3 + value;
+      expected[i] = sum;
+    }
+    arguments.add(std::vector<std::uint32_t>(items));
+    arguments.add(std::vector<std::uint64_t>(items * 4));
+    REQUIRE(kernels.launch("walk", grid, arguments) == "");
+    CHECK(bit_difference("walk", expected, arguments.contents(0)) == "");
+  }
+  SECTION("release and acquire") {
+    std::vector<std::uint32_t> data(workgroup_items + 1), stage(1);
+    std::iota(data.begin(), data.end(), 1u);
+    std::vector<std::uint32_t> expected = data;
+    for (std::uint32_t workgroup = 0; workgroup < 3; ++workgroup)
+      for (std::size_t i = 1; i < expected.size(); ++i) expected[i] = expected[i] * 3 + workgroup;
+    arguments.add(data);
+    arguments.add(stage);
+    REQUIRE(kernels.launch("relay", grid, arguments) == "");
+    CHECK(bit_difference("relay", expected, arguments.contents(0)) == "");
+  }
+  SECTION("an atomic that nothing orders behind the first write") {
+    arguments.add(std::vector<std::uint32_t>(items));
+    CHECK(kernels.launch("sum_without_barrier", grid, arguments).find("LDS") != std::string::npos);
+  }
+}
+
+}  // namespace zyfa::tests
