@@ -39,7 +39,7 @@ bool writes_part(const Inst& i) {
   if (i.form == Form::sdwa) return i.mods.dst_sel != Modifiers::whole_dword;
   if ((d.kind == Kind::HALF2 || d.kind == Kind::HALF3) && !is_16_bits(d.args[1].type)) return true;
   if (d.kind == Kind::BYTE2 || d.kind == Kind::BYTE3 || d.kind == Kind::PART_TO_HALF) return true;
-  return is_valu(i) && desc(i.op).cls != Class::ValuPacked && (i.mods.op_sel & 8) != 0;
+  return is_valu(i) && d.cls != Class::ValuPacked && (i.mods.op_sel & 8) != 0;
 }
 bool is_packed_by_halves(const Inst& i) {
   const Kind k = desc(i.op).kind;

@@ -141,10 +141,11 @@ HWY_INLINE T division_result(T quotient, T denominator, T numerator) {
   const bool negative = std::signbit(denominator) != std::signbit(numerator);
   const T d = float_magnitude(denominator), n = float_magnitude(numerator);
   const bool nan = d != d || n != n || (d == T{0} && n == T{0}) || (d == infinity && n == infinity);
+  const bool overflows = quotient != quotient;  // steps that met an infinity
   const bool infinite = d == T{0} || n == infinity;
   const bool zero =
       d == infinity || n == T{0} || exponent_field(numerator) - exponent_field(denominator) < L::underflow;
-  const T magnitude = infinite ? infinity : zero ? T{0} : float_magnitude(quotient);
+  const T magnitude = infinite ? infinity : zero ? T{0} : overflows ? infinity : float_magnitude(quotient);
   const T result = negative ? -magnitude : magnitude;
   return nan ? std::numeric_limits<T>::quiet_NaN() : result;
 }

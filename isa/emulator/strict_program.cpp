@@ -37,18 +37,23 @@ bool settles_mask(const Inst& inst, const Access& a) {
 }
 
 Use use_of(const Inst& inst, const Access& a) {
-  const Kind kind = isa::desc(inst.op).kind;
+  const isa::Desc& d = isa::desc(inst.op);
   Use use{.first = a.first, .count = static_cast<std::uint8_t>(a.count), .is_vector = a.file != OperandKind::sgpr};
   if (a.file == OperandKind::agpr) use.first = static_cast<std::uint16_t>(use.first + 256);
   use.lanes = lanes_of(inst);
-  if (use.is_vector && a.arg >= 0 && isa::is_valu(inst)) {
+  if (use.is_vector && a.arg >= 0 && isa::is_valu(inst) && inst.form != isa::Form::sdwa) {
     use.halves = isa::halves_touched(inst, a.arg);
     // The half or bytes that an instruction leaves as they are need not have been written.
-    const bool accumulates = kind == Kind::VOP2_ACC;
+    const bool accumulates = d.kind == Kind::VOP2_ACC;
     if (a.arg == 0 && use.halves != 3 && !accumulates) use.may_be_undefined = !a.write;
   }
+  // Stores of bytes and halves leave the upper half of their data alone.
+  const bool stores = d.cls == isa::Class::VmemStore || d.cls == isa::Class::LdsWrite;
+  if (stores && a.arg >= 0 && d.args[static_cast<std::size_t>(a.arg)].type == isa::Type::bits && d.memory_bytes <= 2 &&
+      use.is_vector)
+    use.halves = 1;
   if (settles_mask(inst, a)) use.may_be_undefined = true;
-  if (a.arg == 0 && kind == Kind::WRITE_LANE) use.may_be_undefined = !a.write;
+  if (a.arg == 0 && (inst.form == isa::Form::sdwa || d.kind == Kind::WRITE_LANE)) use.may_be_undefined = !a.write;
   return use;
 }
 
@@ -69,9 +74,13 @@ Numbers numbers_of(const Inst& inst) {
   }
   if (isa::is_mfma(inst)) return d.args[0].type == isa::Type::f32 ? Numbers::matrix_f32 : Numbers::none;
   if (d.kind == Kind::PK_F32_2 || d.kind == Kind::PK_F32_3) return Numbers::packed_f32;
-  // Sources of fewer bits bring their own NaN and infinity, which are not looked at here.
-  const bool from_floats = std::ranges::any_of(
-      d.args, [](const isa::Arg& a) { return a.role != isa::Role::write && a.type == isa::Type::f32; });
+  // What an fp64 becomes is not looked at, for its sources are not; nor are those of fewer bits, which bring NaN and
+  // infinity of their own.
+  bool from_floats = false;
+  for (const isa::Arg& a : d.args) {
+    if (a.type == isa::Type::f64) return Numbers::none;
+    from_floats |= a.role != isa::Role::write && a.type == isa::Type::f32;
+  }
   const bool computes = from_floats && d.kind >= Kind::VOP1 && d.kind <= Kind::VOP3_3;
   return computes && d.args[0].type == isa::Type::f32 ? Numbers::f32 : Numbers::none;
 }

@@ -54,10 +54,8 @@ class KernelArguments {
 struct Grid {
   std::uint32_t workgroups = 1;
   std::uint32_t workgroup_size = workgroup_items;
+  bool makes_infinities = false;  // NaN and infinity born in the kernel are no findings
 };
-
-// What a NaN or infinity that the kernel makes of numbers is.
-enum class NotFinite { finding, expected };
 
 // The kernels of one C file.
 class ClangKernels {
@@ -68,8 +66,7 @@ class ClangKernels {
 
   // Runs a kernel in strict mode. Returns what went wrong in one line, trap or findings; empty if nothing. Throws Error
   // if an instruction is not in the table, naming it.
-  std::string launch(const std::string& symbol, Grid grid, KernelArguments& arguments,
-                     NotFinite not_finite = NotFinite::finding) const;
+  std::string launch(const std::string& symbol, Grid grid, KernelArguments& arguments) const;
 
   // Machine code, for tests that damage it.
   std::vector<std::byte>& code() { return object_.code; }

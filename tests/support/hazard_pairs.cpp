@@ -136,8 +136,21 @@ const Side fma_high = side(v_fma_f16, natural, {v(0), v(60), v(61), v(62)},
   "$vgpr0 = V_FMA_F16_gfx9_e64 8, $vgpr60, 0, $vgpr61, 0, $vgpr62, 0, 0, 0, implicit $mode, implicit $exec", {.op_sel = 8});
 const Side pk_add_half = side(v_pk_add_f16, natural, {v(0), v(60), v(61)},
   "$vgpr0 = V_PK_ADD_F16 8, $vgpr60, 8, $vgpr61, 0, 0, 0, 0, 0, implicit $mode, implicit $exec");
+const Side cmpx_vcc_exec = side(v_cmpx_lt_u32, e32, {Operand(vcc), v(60), v(61)},
+  "V_CMPX_LT_U32_e32 $vgpr60, $vgpr61, implicit-def $vcc, implicit-def $exec, implicit $exec");
+const Side div_scale_vcc = side(v_div_scale_f32, natural, {v(70), Operand(vcc), v(60), v(61), v(60)},
+  "$vgpr70, $vcc = V_DIV_SCALE_F32_e64 0, $vgpr60, 0, $vgpr61, 0, $vgpr60, 0, 0, implicit $mode, implicit $exec");
+const Side rcp_f64 = side(v_rcp_f64, e32, {v(0, 2), v(60, 2)}, "$v[0:1] = V_RCP_F64_e32 $v[60:61], implicit $mode, implicit $exec");
+const Side sdwa_byte = side(v_add_u32, sdwa, {v(0), v(60), v(61)},
+  "$vgpr0 = V_ADD_U32_sdwa 0, $vgpr60, 0, $vgpr61, 0, 1, 0, 6, 6, implicit $exec", {.dst_sel = 1});
+const Side add_i16_high = side(v_add_i16, natural, {v(0), v(60), v(61)},
+  "$vgpr0 = V_ADD_I16_e64 8, $vgpr60, 0, $vgpr61, 0, 0, implicit $exec", {.op_sel = 8});
 
 // Their consumers.
+const Side div_fmas = side(v_div_fmas_f32, natural, {v(60), v(61), v(62), v(63)},
+  "$vgpr60 = V_DIV_FMAS_F32_e64 0, $vgpr61, 0, $vgpr62, 0, $vgpr63, 0, 0, implicit $vcc, implicit $mode, implicit $exec");
+const Side sdwa_reads = side(v_add_u32, sdwa, {v(60), v(0), v(61)},
+  "$vgpr60 = V_ADD_U32_sdwa 0, $vgpr0, 0, $vgpr61, 0, 6, 0, 0, 6, implicit $exec", {.src0_sel = 0});
 const Side fma_reads = side(v_fma_f32, natural, {v(60), v(61), v(62), v(0)},
   "$vgpr60 = V_FMA_F32_e64 0, $vgpr61, 0, $vgpr62, 0, $vgpr0, 0, 0, implicit $mode, implicit $exec");
 const Side writes_v0 = side(v_mov_b32, e32, {v(0), v(60)}, "$vgpr0 = V_MOV_B32_e32 $vgpr60, implicit $exec");
@@ -278,6 +291,10 @@ std::vector<HazardPair> hazard_pairs() {
     {"partly written register used by VALU", 1, fp8_low, fp8_high},
     {"partly written register used by VALU", 1, fma_high, fma_reads},
     {"partly written register used by VALU", 1, fp4_byte, fma_reads},
+    {"partly written register used by VALU", 1, sdwa_byte, add_reads},
+    {"partly written register used by VALU", 1, sdwa_byte, sdwa_reads},
+    {"partly written register used by VALU", 1, add_i16_high, fma_reads},
+    {"transcendental result read by another VALU", 1, rcp_f64, add_reads},
     {"packed result used by VALU", 1, pk_mul, add_reads},
     {"packed result used by VALU", 1, pk_add_half, add_reads},
     {"dot product read by another instruction", 3, dot_v0, add_reads},
@@ -288,11 +305,14 @@ std::vector<HazardPair> hazard_pairs() {
     {"EXEC written by VALU before a lane swap", 4, cmpx_exec, swap_32},
     {"vector register used by a DPP instruction", 2, mov_v0, dpp_reads},
     {"EXEC written by VALU before DPP", 5, cmp_exec, dpp_other},
+    {"EXEC written by VALU before DPP", 5, cmpx_vcc_exec, dpp_other},
     {"scalar register of VALU read by VMEM", 5, first_lane, load_s4},
     {"scalar register of VALU read by VMEM", 5, first_lane, load_soffset},
     {"scalar register of VALU read by VMEM", 5, first_lane, global_s4},
     {"scalar register of VALU read by VALU", 2, first_lane, add_s4},
     {"scalar register of VALU read by VALU", 2, cmp_vcc, select_vcc},
+    {"VCC of VALU read by v_div_fmas", 4, cmp_vcc, div_fmas},
+    {"VCC of VALU read by v_div_fmas", 4, div_scale_vcc, div_fmas},
     {"scalar register of VALU selects a lane", 4, first_lane, readlane_select},
     {"scalar register of VALU selects a lane", 4, first_lane, writelane_select},
     {"VALU result read from one lane", 1, mov_v0, first_lane_v0},

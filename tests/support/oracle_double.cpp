@@ -130,6 +130,8 @@ u64 fixed_up(T q, T d, T n) {
     r = infinity;
   else if (std::isinf(d) || n == 0 || field(n) - field(d) < (sizeof(T) == 4 ? -150 : -1075))
     r = 0;
+  else if (std::isnan(q))
+    r = infinity;  // measured on gfx11, docs/numerics.md
   return to_bits(negative ? -r : r);
 }
 

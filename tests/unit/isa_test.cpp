@@ -147,7 +147,7 @@ TEST_CASE("the table has the rows the kernels need", "[quick]") {
   };
   CHECK(count(Class::Mfma) == 68);
   CHECK(count(Class::Trans) >= 6);
-  CHECK(count(Class::Smem) == 5);
+  CHECK(count(Class::Smem) == 14);
   CHECK(count(Class::LdsRead) >= 6);
   CHECK(count(Class::LdsWrite) >= 4);
   CHECK(count(Class::Barrier) == 1);

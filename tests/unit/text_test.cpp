@@ -143,7 +143,7 @@ TEST_CASE("bad lines are quoted with what is wrong", "[quick]") {
       {"v_mov_b32_dpp v1, v2 row_shl:16 row_mask:0xf bank_mask:0xf", "modifier row_shl:16"},
       {"v_mov_b32_dpp v1, v2 quad_perm:[0,1,2,4]", "modifier quad_perm:[0,1,2,4]"},
       {"v_mov_b32_e32 v1, v2 row_shl:1", "modifier row_shl:1"},
-      {"v_mov_b32_sdwa v1, v2 dst_sel:BYTE_0", "modifier dst_sel:BYTE_0"},
+      {"v_mov_b32_sdwa v1, v2 dst_sel:BYTE_4", "modifier dst_sel:BYTE_4"},
       {"buffer_load_dword v0, v1, s[8:11], 0 offen lds", "takes 3 operands, not 4"},
       {"s_nop v1", "operand v1"},
   };

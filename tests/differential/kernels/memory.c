@@ -107,13 +107,13 @@ KERNEL(walk, GLOBAL uint32_t* out, GLOBAL struct node* nodes) {
   shared[2 * WORK_ITEM].value = 1000;
   shared[2 * WORK_ITEM].next = (const struct node*)&far[1];
   far[1].value = 1000000;
-  far[1].next = WORK_ITEM % 3 ? (const struct node*)&own : (const struct node*)&shared[2 * WORK_ITEM + 1];
+  far[1].next = (WORK_ITEM & 3) != 0 ? (const struct node*)&own : (const struct node*)&shared[2 * WORK_ITEM + 1];
   own.value = 20000;
   own.next = (const struct node*)&shared[2 * WORK_ITEM + 1];
   shared[2 * WORK_ITEM + 1].value = 300000;
   shared[2 * WORK_ITEM + 1].next = 0;
   uint32_t sum = 0;
-  for (const struct node* n = (const struct node*)&far[0]; n != 0; n = n->next) sum = sum * 3 + n->value;
+  for (const struct node* n = (const struct node*)&far[0]; n != 0; n = n->next) sum = (sum << 1) ^ n->value;
   out[GLOBAL_ID] = sum;
 }
 
@@ -135,20 +135,17 @@ KERNEL(swap_loops, GLOBAL uint64_t* largest, GLOBAL uint32_t* product, GLOBAL co
   if (WORK_ITEM == 0) product[WORKGROUP] = local[0];
 }
 
-// Whole numbers, so that their order does not matter; single bytes, which the hardware has no atomics for.
-KERNEL(sums, GLOBAL float* f, GLOBAL double* d, GLOBAL uint8_t* bytes, GLOBAL float* local_sum) {
-  LDS(float, local, 1);
-  if (WORK_ITEM == 0) local[0] = 0.5f;
+// Whole numbers, so that their order does not matter.
+KERNEL(sums, GLOBAL float* f, GLOBAL double* d, GLOBAL float* local_sums, GLOBAL const float* in,
+       GLOBAL const double* wide) {
+  LDS(float, local, 8);
+  if (WORK_ITEM < 8) local[WORK_ITEM] = 0.5f;
   BARRIER();
-  {
-    ADD(f, (float)WORK_ITEM, __MEMORY_SCOPE_DEVICE);
-    ADD(d + WORKGROUP, (double)WORK_ITEM * 0.25, __MEMORY_SCOPE_DEVICE);
-    ADD(&local[0], (float)(WORK_ITEM & 15), __MEMORY_SCOPE_WRKGRP);
-    __scoped_atomic_fetch_max(d + 4, (double)GLOBAL_ID, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
-  }
-  ADD(&bytes[WORK_ITEM % 5], (uint8_t)(WORK_ITEM * 3), __MEMORY_SCOPE_DEVICE);
+  ADD(&f[WORK_ITEM & 3], in[GLOBAL_ID], __MEMORY_SCOPE_DEVICE);
+  ADD(&d[WORK_ITEM & 7], wide[GLOBAL_ID], __MEMORY_SCOPE_DEVICE);
+  ADD(&local[WORK_ITEM & 7], in[GLOBAL_ID], __MEMORY_SCOPE_WRKGRP);
   BARRIER();
-  if (WORK_ITEM == 0) local_sum[WORKGROUP] = local[0];
+  if (WORK_ITEM < 8) local_sums[WORKGROUP * 8 + WORK_ITEM] = local[WORK_ITEM];
 }
 
 // What one workgroup writes and releases, the next one acquires and passes on.
@@ -157,7 +154,7 @@ KERNEL(relay, GLOBAL uint32_t* data, GLOBAL uint32_t* stage) {
     while (__scoped_atomic_load_n(stage, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE) != WORKGROUP) {
     }
   BARRIER();
-  data[WORK_ITEM + 1] = data[WORK_ITEM + 1] * 3 + WORKGROUP;
+  data[WORK_ITEM + 1] = data[WORK_ITEM + 1] << 1 ^ (WORKGROUP + 5);
   __scoped_atomic_thread_fence(__ATOMIC_SEQ_CST, __MEMORY_SCOPE_SYSTEM);
   BARRIER();
   if (WORK_ITEM == 0) __scoped_atomic_store_n(stage, WORKGROUP + 1, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE);
