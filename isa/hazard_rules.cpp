@@ -26,7 +26,6 @@ bool is_valu_like(const Inst& i) { return is_valu(i) || is_mfma(i) || is_lds_dma
 bool is_valu_like_not_trans(const Inst& i) { return is_valu_like(i) && !is_trans(i); }
 bool is_memory(const Inst& i) { return is_vmem(i) || is_lds(i); }
 bool is_valu_or_memory(const Inst& i) { return is_valu(i) || is_memory(i); }
-bool is_valu_matrix_or_memory(const Inst& i) { return is_valu_or_memory(i) || is_mfma(i); }
 
 bool reads_lane(const Inst& i) {
   return desc(i.op).kind == Kind::READ_LANE || desc(i.op).kind == Kind::READ_FIRST_LANE;
@@ -126,9 +125,9 @@ constexpr Rule rules[] = {
   {"transcendental result read by another VALU", is_trans, vgpr_write, is_valu_like_not_trans, vgpr_read, overlap, &M::trans_write_to_valu_read},
   {"partly written register used by VALU",       writes_part, vgpr_write, is_valu_like, vgpr_access,      overlap, &M::partial_write_to_valu},
   {"packed result used by VALU",                 is_packed_by_halves, vgpr_write, is_valu_like, vgpr_access, overlap, &M::packed_write_to_valu},
-  {"dot product read by another instruction",    is_dot, vgpr_write,   is_valu_matrix_or_memory, vgpr_read, other_op,    &M::dot_write_to_read},
+  {"dot product read by another instruction",    is_dot, vgpr_write,   is_valu_or_memory, vgpr_read, other_op,    &M::dot_write_to_read},
   {"dot product as factor of the next",          is_dot, vgpr_write,   is_dot, dot_factor,                same_op, &M::dot_write_to_factor},
-  {"dot product overwritten by another instruction", is_dot, vgpr_write, is_valu_matrix_or_memory, vgpr_write, other_op, &M::dot_write_to_write},
+  {"dot product overwritten by another instruction", is_dot, vgpr_write, is_valu_or_memory, vgpr_write, other_op, &M::dot_write_to_write},
   {"VALU result swapped between lanes",          is_valu, vgpr_write,  is_swap, vgpr_read,                overlap, &M::valu_write_to_swap},
   {"EXEC written by VALU before a lane swap",    is_valu, exec_write,  is_swap, exec_read,                overlap, &M::valu_exec_to_swap},
   {"vector register used by a DPP instruction",  is_any, vgpr_write,   is_dpp, vgpr_access,               overlap, &M::vgpr_write_to_dpp_read},

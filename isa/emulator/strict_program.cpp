@@ -74,10 +74,14 @@ Numbers numbers_of(const Inst& inst) {
   }
   if (isa::is_mfma(inst)) return d.args[0].type == isa::Type::f32 ? Numbers::matrix_f32 : Numbers::none;
   if (d.kind == Kind::PK_F32_2 || d.kind == Kind::PK_F32_3) return Numbers::packed_f32;
-  // What an fp64 becomes is not looked at, for its sources are not.
-  for (const isa::Arg& a : d.args)
+  // What an fp64 becomes is not looked at, for its sources are not; nor are those of fewer bits, which bring NaN and
+  // infinity of their own.
+  bool from_floats = false;
+  for (const isa::Arg& a : d.args) {
     if (a.type == isa::Type::f64) return Numbers::none;
-  const bool computes = d.kind >= Kind::VOP1 && d.kind <= Kind::VOP3_3;
+    from_floats |= a.role != isa::Role::write && a.type == isa::Type::f32;
+  }
+  const bool computes = from_floats && d.kind >= Kind::VOP1 && d.kind <= Kind::VOP3_3;
   return computes && d.args[0].type == isa::Type::f32 ? Numbers::f32 : Numbers::none;
 }
 

@@ -169,7 +169,7 @@ bool is_stricter(const HazardPair& pair) {
          (pair.rule == "FP32 MFMA result as C of another FP32 opcode" && pair.required > 2) ||
          pair.rule == "data of a wide store with scalar offset overwritten by VALU" ||
          (pair.rule == "partly written register used by VALU" && pair.producer.form != Form::sdwa &&
-          (pair.producer.mods.op_sel & 8) == 0);
+          (pair.producer.mods.op_sel & 12) == 0);
 }
 
 std::vector<Step> all_steps() {

@@ -298,7 +298,6 @@ std::vector<HazardPair> hazard_pairs() {
     {"packed result used by VALU", 1, pk_mul, add_reads},
     {"packed result used by VALU", 1, pk_add_half, add_reads},
     {"dot product read by another instruction", 3, dot_v0, add_reads},
-    {"dot product read by another instruction", 3, dot_v0, reads_a},
     {"dot product read by another instruction", 3, dot4_v0, dot_reads_a},
     {"dot product as factor of the next", 3, dot_v0, dot_reads_a},
     {"dot product overwritten by another instruction", 3, dot_v0, writes_v0},

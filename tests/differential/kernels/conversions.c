@@ -1,4 +1,5 @@
-// Every low-precision conversion that clang has a builtin for on gfx950. Each work-item converts one register, pair or
+// Every low-precision conversion that clang has a builtin for on gfx950, but cvt_scalef32_sr_pk_fp4_*: clang 22 does not
+// tie their old value to the destination and loses it. Each work-item converts one register, pair or
 // 32 elements; clang_conversions_test.cpp computes the same from the formats' definitions.
 #include "kernel.h"
 
@@ -80,10 +81,6 @@ FP8_KERNELS(bf8)
 PAIR_TO_WORD(scalef32_pk_fp4_f32, __builtin_amdgcn_cvt_scalef32_pk_fp4_f32(old, x, y, scale, 2))
 WORD_TO_WORD(scalef32_pk_fp4_f16, __builtin_amdgcn_cvt_scalef32_pk_fp4_f16(old, BITS(half2, x), scale, 0))
 WORD_TO_WORD(scalef32_pk_fp4_bf16, __builtin_amdgcn_cvt_scalef32_pk_fp4_bf16(old, BITS(bfloat2, x), scale, 3))
-PAIR_TO_WORD(scalef32_sr_pk_fp4_f32, __builtin_amdgcn_cvt_scalef32_sr_pk_fp4_f32(old, ((float2){x, y}), seed, scale, 1))
-WORD_TO_WORD(scalef32_sr_pk_fp4_f16, __builtin_amdgcn_cvt_scalef32_sr_pk_fp4_f16(old, BITS(half2, x), seed, scale, 2))
-WORD_TO_WORD(scalef32_sr_pk_fp4_bf16,
-             __builtin_amdgcn_cvt_scalef32_sr_pk_fp4_bf16(old, BITS(bfloat2, x), seed, scale, 0))
 WORD_TO_PAIR(scalef32_pk_f32_fp4, __builtin_amdgcn_cvt_scalef32_pk_f32_fp4(x, scale, 3))
 WORD_TO_WORD(scalef32_pk_f16_fp4, __builtin_amdgcn_cvt_scalef32_pk_f16_fp4(x, scale, 1))
 WORD_TO_WORD(scalef32_pk_bf16_fp4, __builtin_amdgcn_cvt_scalef32_pk_bf16_fp4(x, scale, 2))
