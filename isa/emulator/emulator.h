@@ -34,7 +34,9 @@ struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};             // workgroups
   std::array<std::uint32_t, 3> workgroup_size{64, 1, 1};  // work-items
   std::uint64_t kernarg_address = 0;
-  bool pass_dispatch_ptr = false, pass_queue_ptr = false;  // read as 0: there is no packet or queue
+  bool pass_dispatch_ptr = false;
+  std::uint64_t dispatch_address = 0;  // of the packet, if the launch made one
+  bool pass_queue_ptr = false;         // reads as 0: there is no queue
   bool pass_kernarg_ptr = true;
   bool pass_dispatch_id = false;
   std::array<bool, 3> pass_workgroup_id{true, true, true};

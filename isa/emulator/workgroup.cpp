@@ -118,7 +118,7 @@ void Workgroup::start_wave(WaveRun& run, std::uint32_t id) {
     wave.set_scalar64(next, value);
     next += 2;
   };
-  pass(launch_.pass_dispatch_ptr, 0);
+  pass(launch_.pass_dispatch_ptr, launch_.dispatch_address);
   pass(launch_.pass_queue_ptr, 0);
   pass(launch_.pass_kernarg_ptr, launch_.kernarg_address);
   pass(launch_.pass_dispatch_id, 0);

@@ -70,6 +70,16 @@ std::string summary(emulator::Result result, const Grid& grid) {
                      result.findings.size() - 1 + result.findings_left_out);
 }
 
+// The part of the HSA's kernel dispatch packet that clang reads to number work-items: sizes of workgroup and grid.
+std::vector<std::byte> dispatch_packet(Grid grid) {
+  std::vector<std::byte> packet(64);
+  const std::array<std::uint16_t, 3> workgroup{static_cast<std::uint16_t>(grid.workgroup_size), 1, 1};
+  const std::array<std::uint32_t, 3> items{grid.workgroups * grid.workgroup_size, 1, 1};
+  write(packet, 4, workgroup.data(), sizeof workgroup);
+  write(packet, 12, items.data(), sizeof items);
+  return packet;
+}
+
 }  // namespace
 
 bool have_clang() { return !clang().empty(); }
@@ -108,6 +118,8 @@ std::string ClangKernels::launch(const std::string& symbol, Grid grid, KernelArg
   launch.workgroup_size = {grid.workgroup_size, 1, 1};
   launch.unaligned_access = true;  // the HSA's mode, which clang counts on for packed data
   launch.kernarg_address = memory.place_read_only("kernel arguments", segment);
+  const std::vector<std::byte> packet = dispatch_packet(grid);
+  launch.dispatch_address = memory.place_read_only("dispatch packet", packet);
   emulator::Options options;
   options.strict = true;
   options.threads = 1;
