@@ -68,10 +68,10 @@ s_endpgm)"}});
 
 TEST_CASE("Decode: instructions outside the table are listed", "[quick][decode]") {
   const std::string message =
-      refusal("s_nop 0\nv_sad_u8 v0, v1, v2, v3\nv_sad_u8 v0, v1, v2, v3\n.long 0xffffffff\ns_endpgm");
+      refusal("s_nop 0\nv_cvt_pkaccum_u8_f32 v0, v1, v2\nv_cvt_pkaccum_u8_f32 v0, v1, v2\n.long 0xffffffff\ns_endpgm");
   CAPTURE(message);
   CHECK(message.find("kernel 'k' cannot be decoded") != std::string::npos);
-  CHECK(message.find("v_sad_u8") != std::string::npos);
+  CHECK(message.find("v_cvt_pkaccum_u8_f32") != std::string::npos);
   CHECK(message.find("(at offset 0x4, 2 times)") != std::string::npos);
   CHECK(message.find("offset 0x14") != std::string::npos);
 }
