@@ -87,9 +87,9 @@ struct Modifiers {
   static constexpr std::uint8_t row_default = 0xff;
   static constexpr std::uint8_t not_waited = 0xff;
 
-  std::int32_t offset = 0;  // memory: bytes. buffer ... lds: added to the global and to the LDS address
+  std::int32_t offset = 0;   // memory: bytes. buffer ... lds: added to the global and to the LDS address
   std::uint8_t offset1 = 0;  // pairs of LDS accesses: the second's offset; both count elements
-  std::uint8_t op_sel = 0;  // bit i: source i takes its high half; bit 3: the destination's high half is written
+  std::uint8_t op_sel = 0;   // bit i: source i takes its high half; bit 3: the destination's high half is written
   std::uint8_t op_sel_hi = row_default;  // packed: bit i: the high result takes source i's high half (default all
                                          // ones); scaled MFMA: high bit of source i's scale byte select (default 0)
   std::uint8_t neg_lo = 0, neg_hi = 0;   // packed: bit i negates source i of the low / high result

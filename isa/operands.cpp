@@ -128,6 +128,8 @@ bool is_canonical(const Operand& operand, Type type) {
   // LLVM 22 prints the fp16 pattern for the encoding of an inline float and reads it back as a literal.
   if (operand.kind == OperandKind::real && (type == Type::u16 || type == Type::i16)) return false;
   if (operand.kind != OperandKind::literal) return operand.kind == plain.kind;
+  // Of an unsigned 64-bit type the literal's upper half is zero, so it is not the inline -1 that it looks like.
+  if (type == Type::u64 && static_cast<std::int32_t>(operand.value) < 0) return true;
   if (plain.kind == OperandKind::integer || is_inline_half_float(type, operand.value)) return false;
   if (is_half_type(type)) {
     const auto number = static_cast<std::int16_t>(operand.value);

@@ -41,8 +41,8 @@ inline constexpr S<2> vcc{106};
 inline constexpr S<1> m0{124};
 inline constexpr S<2> exec{126};
 inline constexpr S<1> exec_hi{127};  // lanes 32..63
-// Where LDS and private memory begin in the flat address space. Readable as 64 bits only: LLVM's SIRegisterInfo.td calls
-// the 32-bit reads broken, and the limits overlap the bases here, so they are left out.
+// Where LDS and private memory begin in the flat address space. Readable as 64 bits only: LLVM's SIRegisterInfo.td
+// calls the 32-bit reads broken, and the limits overlap the bases here, so they are left out.
 inline constexpr S<2> shared_base{235}, private_base{237};
 
 }  // namespace zyfa::isa

@@ -147,7 +147,8 @@ Result run(const isa::Program& program, const Launch& launch, const GlobalMemory
   check(launch, program);
   const std::uint64_t all = workgroups(launch);
   const std::vector<Step> steps = decode(program);
-  const auto strict = options.strict ? std::make_unique<StrictProgram>(program, options.machine, launch.unaligned_access) : nullptr;
+  const auto strict =
+      options.strict ? std::make_unique<StrictProgram>(program, options.machine, launch.unaligned_access) : nullptr;
   Dispatch dispatch(all, options);
   const auto work = [&] {
     try {

@@ -75,8 +75,7 @@ class Conversions {
     arguments.add(scale);
     arguments.add(seed);
     const auto groups = static_cast<std::uint32_t>(work_items / 256);
-    if (std::string problem = kernels_.launch(kernel, {groups, 256, true}, arguments); !problem.empty())
-      return problem;
+    if (std::string problem = kernels_.launch(kernel, {groups, 256, true}, arguments); !problem.empty()) return problem;
     std::vector<u32> got(expected.size());
     std::memcpy(got.data(), arguments.contents(0).data(), got.size() * 4);
     for (std::size_t i = 0; floats && i < got.size(); ++i)

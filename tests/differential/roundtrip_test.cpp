@@ -74,6 +74,12 @@ TEST_CASE("every row survives print, LLVM's assembler and disassembler, and pars
   require_round_trip(random_code(1));
 }
 
+TEST_CASE("the low half of a 64-bit mask is a literal that is no inline -1", "[quick]") {
+  const Inst low{.op = Op::s_mov_b64, .args = {Operand(exec), Operand(OperandKind::literal, 0xffffffff)}};
+  REQUIRE(validate(low).empty());
+  require_round_trip({low});
+}
+
 TEST_CASE("mutants that validation lets pass are instructions to LLVM too", "[quick]") {
   const std::vector<Inst> code = random_code(2);
   Rng rng(3);
