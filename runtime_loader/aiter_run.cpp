@@ -11,7 +11,6 @@ namespace zyfa::runtime {
 namespace {
 
 constexpr std::uint16_t bf16_nan = 0x7fc0;
-constexpr std::uint32_t lds_granule = 1280;  // bytes, of a workgroup's share (gfx950.md 1)
 
 std::uint32_t narrow(std::int64_t value) {
   if (value < 0 || value > std::numeric_limits<std::uint32_t>::max())
@@ -116,8 +115,6 @@ AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const
   emulator::Launch launch = initial_state(kernel.descriptor);
   launch.grid = aiter_grid(kernel, longest(problem), problem.heads, static_cast<int>(problem.sequences.size()));
   launch.memory_model = memory_model;
-  // The mxfp8 object writes 128 bytes behind the LDS that it declares, which are still in the machine's granule.
-  launch.lds_bytes = (launch.lds_bytes + lds_granule - 1) / lds_granule * lds_granule;
   launch.workgroup_size = {kernel.workgroup_size, 1, 1};
   launch.kernarg_address = memory.place_read_only("kernel arguments", std::as_bytes(std::span(&args, 1)));
   const auto start = std::chrono::steady_clock::now();
