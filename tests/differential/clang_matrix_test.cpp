@@ -274,7 +274,7 @@ TEST_CASE("clang's wait states after matrix instructions are those of our rules"
     for (const Product& p : products) CHECK(wait_state_difference(kernels, p) == "");
 }
 
-TEST_CASE("a wrong product through a builtin is noticed", "[quick]") {
+TEST_CASE("a wrong product through a builtin is noticed") {
   if (!have_clang()) {
     WARN(no_clang);
     return;

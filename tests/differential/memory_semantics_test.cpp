@@ -84,7 +84,7 @@ std::vector<Op> memory_rows() {
 
 }  // namespace
 
-TEST_CASE("every memory row agrees with the oracle", "[quick]") {
+TEST_CASE("every memory row agrees with the oracle") {
   Rng rng(5);
   World world(rng);
   auto actual = std::make_unique<Wave>();
