@@ -24,8 +24,11 @@ Json value_of(Choice choice) requires std::is_enum_v<Choice> {
 }
 Json value_of(PerPass numbers) { return {numbers.p2, numbers.p4, numbers.p8, numbers.p16}; }
 
-// Wait states may be none; a size, a rate or a limit of zero means a mistake in the file.
-int minimum(const Parameter& parameter) { return parameter.unit == "wait states" ? 0 : 1; }
+// Wait states and clocks may be none; a size, a rate or a limit of zero means a mistake in the file.
+int minimum(const Parameter& parameter) {
+  const std::string_view unit = parameter.unit;
+  return unit == "wait states" || unit == "clk" || unit == "0 or 1" ? 0 : 1;
+}
 
 struct Key {
   const std::filesystem::path& file;
@@ -38,9 +41,9 @@ struct Key {
 
 int read_int(const Key& key, const Json& value) {
   const int low = minimum(key.parameter);
-  constexpr std::int64_t high = std::numeric_limits<int>::max();
+  const std::int64_t high = key.parameter.unit == "0 or 1" ? 1 : std::numeric_limits<int>::max();
   if (!value.is_number_integer() || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
-    key.reject(fmt::format("an integer of at least {}", low));
+    key.reject(high == 1 ? "0 or 1" : fmt::format("an integer of at least {}", low));
   return value.get<int>();
 }
 
@@ -112,6 +115,13 @@ Machine load_machine(const std::filesystem::path& path) {
     std::visit([&](auto member) { read(key, value_in(key, entry), machine.*member); }, found->member);
   }
   return machine;
+}
+
+Machine find_machine(const std::string& name_or_file) {
+  if (name_or_file == "nominal") return {};
+  if (name_or_file == "optimistic") return isa::optimistic_machine();
+  if (name_or_file == "pessimistic") return isa::pessimistic_machine();
+  return load_machine(name_or_file);
 }
 
 }  // namespace zyfa::generator

@@ -21,4 +21,7 @@ nlohmann::ordered_json changed_values(const isa::Machine& machine);
 // types, other units.
 isa::Machine load_machine(const std::filesystem::path& path);
 
+// "nominal" (machine.def's), "optimistic", "pessimistic", or what load_machine makes of a file.
+isa::Machine find_machine(const std::string& name_or_file);
+
 }  // namespace zyfa::generator

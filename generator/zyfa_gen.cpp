@@ -91,7 +91,7 @@ void print_json(const GeneratedKernel& kernel, const KernelFiles& files) {
 }
 
 int run(const Arguments& args) {
-  const isa::Machine machine = args.machine_file ? load_machine(*args.machine_file) : isa::Machine{};
+  const isa::Machine machine = args.machine_file ? find_machine(*args.machine_file) : isa::Machine{};
   if (args.print_machine) {
     fmt::print("{}\n", to_json(machine).dump(2));
     return 0;
@@ -136,7 +136,8 @@ int main(int argc, char** argv) {
   app.add_option("--cov", args.cov, "code object version: 5 (default) or 6");
   app.add_option("--config", args.config_file, "JSON file with these options (underscores for dashes); options win");
   app.add_option("--out", args.out, "directory for the files, created if need be")->capture_default_str();
-  app.add_option("--machine", args.machine_file, "JSON file of machine parameters that replace the built-in ones");
+  app.add_option("--machine", args.machine_file,
+                 "nominal (default), optimistic, pessimistic, or a JSON file of parameters that replace nominal ones");
   app.add_flag("--print-machine", args.print_machine, "print the machine parameters with their sources, then stop");
   app.add_flag("--list", args.list, "print every supported shape, then stop");
   app.add_flag("--json", args.json, "print JSON instead of text");

@@ -14,6 +14,20 @@ constexpr Parameter parameters[] = {
 
 }  // namespace
 
+Machine optimistic_machine() {
+  Machine machine;
+#define SPREAD(name, optimistic, pessimistic) machine.name = optimistic;
+#include "isa/machine_spread.def"
+  return machine;
+}
+
+Machine pessimistic_machine() {
+  Machine machine;
+#define SPREAD(name, optimistic, pessimistic) machine.name = pessimistic;
+#include "isa/machine_spread.def"
+  return machine;
+}
+
 std::string_view name(Confidence confidence) {
   switch (confidence) {
     case documented:

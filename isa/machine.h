@@ -42,6 +42,10 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
+// The machine with the best or the worst answers to its open questions (machine_spread.def).
+Machine optimistic_machine();
+Machine pessimistic_machine();
+
 enum class Confidence : std::uint8_t { documented, measured, compiler, inferred, guess };
 std::string_view name(Confidence confidence);
 

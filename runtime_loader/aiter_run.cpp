@@ -80,7 +80,7 @@ std::uint64_t place(emulator::GlobalMemory& memory, const char* name, const std:
 }  // namespace
 
 AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const AiterInputs& inputs,
-                   const emulator::Options& options, emulator::MemoryModel memory_model) {
+                   const emulator::Options& options, emulator::MemoryModel memory_model, const Runner& runner) {
   const std::vector<std::int32_t> q_lengths = cumulative(problem, &AiterSequence::seqlen_q);
   const std::vector<std::int32_t> k_lengths = cumulative(problem, &AiterSequence::seqlen_k);
   const auto rows = static_cast<std::size_t>(q_lengths.back()) * static_cast<std::size_t>(problem.heads);
@@ -118,7 +118,8 @@ AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const
   launch.workgroup_size = {kernel.workgroup_size, 1, 1};
   launch.kernarg_address = memory.place_read_only("kernel arguments", std::as_bytes(std::span(&args, 1)));
   const auto start = std::chrono::steady_clock::now();
-  run.result = emulator::run(kernel.code.program, launch, memory, options);
+  run.result = runner ? runner(kernel.code.program, launch, memory)
+                      : emulator::run(kernel.code.program, launch, memory, options);
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return run;
 }

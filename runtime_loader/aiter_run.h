@@ -4,6 +4,7 @@
 #include "isa/emulator/emulator.h"
 #include "runtime_loader/aiter_inputs.h"
 #include "runtime_loader/compare.h"
+#include "runtime_loader/emulate.h"
 
 #include <vector>
 
@@ -20,7 +21,7 @@ struct AiterRun {
 // MemoryModel::hardware (docs/aiter.md).
 AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const AiterInputs& inputs,
                    const emulator::Options& options = {},
-                   emulator::MemoryModel memory_model = emulator::MemoryModel::hardware);
+                   emulator::MemoryModel memory_model = emulator::MemoryModel::hardware, const Runner& runner = {});
 
 // Each sequence against the reference; the worst of every number, passed if all did. Throws Error if the format's
 // inputs have no reference.

@@ -180,11 +180,14 @@ double attention_flops(const AttentionShape& shape) {
 }
 
 emulator::Result launch_on_emulator(const Kernel& kernel, const AttentionKernargs& arguments, int heads, int batch,
-                                    emulator::GlobalMemory memory, const emulator::Options& options) {
+                                    emulator::GlobalMemory memory, const emulator::Options& options,
+                                    const Runner& runner) {
   check_limits(kernel, arguments, heads);
   if (arguments.seqlen_q == 0) return {};
   const std::uint64_t address = memory.place_read_only("kernel arguments", std::as_bytes(std::span(&arguments, 1)));
-  return emulator::run(kernel.code.program, launch(kernel, arguments.seqlen_q, heads, batch, address), memory, options);
+  const emulator::Launch start = launch(kernel, arguments.seqlen_q, heads, batch, address);
+  return runner ? runner(kernel.code.program, start, memory)
+                : emulator::run(kernel.code.program, start, memory, options);
 }
 
 EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs, const EmulationOptions& options) {
@@ -217,7 +220,7 @@ EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs,
   args.softmax_scale = inputs.softmax_scale;
 
   const auto start = std::chrono::steady_clock::now();
-  run.result = launch_on_emulator(kernel, args, s.heads, s.batch, std::move(memory), options.emulator);
+  run.result = launch_on_emulator(kernel, args, s.heads, s.batch, std::move(memory), options.emulator, options.runner);
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return run;
 }

@@ -8,6 +8,7 @@
 #include "runtime_loader/compare.h"
 #include "runtime_loader/kernel.h"
 
+#include <functional>
 #include <string_view>
 
 namespace zyfa::runtime {
@@ -21,9 +22,14 @@ enum class Layout {
 std::string_view to_string(Layout layout);
 Layout parse_layout(std::string_view name);  // throws Error naming the three
 
+// Who runs a launch in the emulator's place (the pipe model); empty: the emulator.
+using Runner =
+    std::function<emulator::Result(const isa::Program&, const emulator::Launch&, const emulator::GlobalMemory&)>;
+
 struct EmulationOptions {
   Layout layout = Layout::bshd;
   emulator::Options emulator;
+  Runner runner = {};
 };
 
 struct EmulatedRun {
@@ -44,7 +50,8 @@ EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs,
 // One launch with arguments that the caller has filled in and whose tensors are mapped in `memory`. Throws Error if a
 // row stride is beyond the kernel's limit. Without queries there is nothing to launch and nothing happens.
 emulator::Result launch_on_emulator(const Kernel& kernel, const generator::AttentionKernargs& arguments, int heads,
-                                    int batch, emulator::GlobalMemory memory, const emulator::Options& options = {});
+                                    int batch, emulator::GlobalMemory memory, const emulator::Options& options = {},
+                                    const Runner& runner = {});
 
 // The part of a launch that the kernel descriptor fixes: registers, MODE and LDS at the start.
 emulator::Launch initial_state(const generator::KernelDescriptor& descriptor);

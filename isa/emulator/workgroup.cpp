@@ -158,6 +158,11 @@ std::optional<Trap> Workgroup::run(std::uint64_t number, const std::atomic<std::
   return shuffle_ ? run_shuffled(number, first_trap) : run_in_turns(number, first_trap);
 }
 
+std::optional<Trap> Workgroup::step(std::size_t wave) {
+  waves_[wave].let_others_first = true;  // the others have had their turn
+  return advance<false>(waves_[wave], 1);
+}
+
 std::optional<Trap> Workgroup::run_in_turns(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap) {
   for (bool alive = true; alive;) {
     alive = false;

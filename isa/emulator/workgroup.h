@@ -54,6 +54,16 @@ class Workgroup {
   // result as soon as `first_trap` holds a smaller number: what this one does no longer matters.
   std::optional<Trap> run(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
 
+  // One instruction at a time, for whoever decides by himself whose turn it is (isa/pipes): start(), then step() of any
+  // wave that neither stands at the barrier nor has ended. An s_waitcnt takes all that it waits for as arrived.
+  void start(std::uint64_t number);
+  std::optional<Trap> step(std::size_t wave);
+  void release_barrier();  // if no wave is left that could still arrive
+  std::size_t waves() const { return waves_.size(); }
+  const Wave& wave(std::size_t i) const { return waves_[i].wave; }
+  bool is_at_barrier(std::size_t i) const { return waves_[i].state == State::at_barrier; }
+  bool has_ended(std::size_t i) const { return waves_[i].state == State::ended; }
+
   std::uint64_t instructions() const;  // of the last run
   std::uint64_t matrix_instructions() const;
   std::vector<Finding> take_findings();  // since the last call; in the order in which they showed
@@ -68,14 +78,12 @@ class Workgroup {
     bool let_others_first;  // has given up a turn at the s_waitcnt it stands at
   };
 
-  void start(std::uint64_t number);
   void start_wave(WaveRun& run, std::uint32_t id);
   std::optional<Trap> run_in_turns(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
   std::optional<Trap> run_shuffled(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
   // One turn: until the barrier, the end or `turn` instructions. Watched: strict mode, shuffling or both.
   template <bool watched>
   std::optional<Trap> advance(WaveRun& run, std::uint64_t turn);
-  void release_barrier();
   bool lands_later(const isa::Inst& inst, WaveRun& run);
   void wait(const isa::Inst& inst, WaveRun& run);
   std::optional<Trap> pass_time();
