@@ -10,6 +10,7 @@ namespace {
 
 bool is_sgemm(const Inst& i) { return is_mfma(i) && desc(i.op).args[1].type == Type::f32; }
 bool is_dgemm(const Inst& i) { return is_mfma(i) && desc(i.op).args[1].type == Type::f64; }
+bool is_fma64(const Inst& i) { return i.op == Op::v_fma_f64 || i.op == Op::v_fmac_f64; }
 bool is_sgemm_or_dgemm(const Inst& i) { return is_sgemm(i) || is_dgemm(i); }
 bool is_xdl(const Inst& i) { return is_mfma(i) && !is_sgemm_or_dgemm(i); }
 bool is_lds(const Inst& i) { return desc(i.op).cls == Class::LdsRead || desc(i.op).cls == Class::LdsWrite; }
@@ -119,6 +120,8 @@ constexpr Rule rules[] = {
   {"FP64 MFMA result overwritten by VALU or memory", is_dgemm, vgpr_write, is_valu_or_memory, vgpr_write, overlap, &M::dgemm_write_to_write},
   {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", is_dgemm, vgpr_write, is_sgemm_or_dgemm, matrix_c, part, &M::dgemm_write_to_part_of_c},
   {"FP64 MFMA result as C of the same opcode",   is_dgemm, vgpr_write, is_dgemm, matrix_c,                same,    &M::dgemm_write_to_same_c},
+  // Any two of them: EXEC stands for the operands that need not meet.
+  {"FP64 MFMA before an FP64 fma",                is_dgemm, exec_read,   is_fma64, exec_read,                   overlap, &M::dgemm_to_fma64},
   {"C of an XDL overwritten by VALU or memory",  is_xdl, matrix_c,     is_valu_or_memory, vgpr_write,     overlap, &M::xdl_c_to_write},
   {"VALU result read by a matrix instruction",   is_valu, vgpr_write,  is_mfma, vgpr_read,                overlap, &M::valu_write_to_matrix_read},
   {"EXEC written by VALU before a matrix instruction", is_valu, exec_write, is_mfma, exec_read,           overlap, &M::valu_exec_to_matrix},

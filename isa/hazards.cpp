@@ -152,32 +152,45 @@ class Search {
 
   // With XNACK, memory instructions of one kind in a row are replayed together after a page fault: none may
   // write what another reads, and a store must not follow a load. Any other instruction ends the row.
+  // An instruction also extends a row in which others clash already.
   std::optional<std::uint32_t> clause_conflict() const {
     const Inst& consumer = inst(consumer_);
     if (machine_.clause_break == 0 || !(is_smem(consumer) || is_vmem(consumer))) return {};
-    const std::vector<Access> own = accesses(consumer);
-    std::vector<std::uint32_t> work{consumer_}, seen;
+    const std::vector<std::uint32_t> row = row_before(consumer_);
+    const bool stores = desc(consumer.op).cls == Class::VmemStore || is_lds_dma(consumer);
+    for (const std::uint32_t before : row)
+      if ((stores && writes_registers(inst(before))) || clash(before, consumer_)) return before;
+    for (const std::uint32_t member : row)
+      for (const std::uint32_t before : row_before(member))
+        if (clash(before, member)) return before;
+    return {};
+  }
+
+  // The memory instructions of the same kind from which control comes straight down.
+  std::vector<std::uint32_t> row_before(std::uint32_t last) const {
+    const bool smem = is_smem(inst(last));
+    std::vector<std::uint32_t> work{last}, row;
     while (!work.empty()) {
       const std::uint32_t position = work.back();
       work.pop_back();
       if (!idle_before_.empty() && idle_before_[position] > 0) continue;
       for (const std::uint32_t before : flow_.predecessors(position)) {
-        const bool in_clause = is_smem(consumer) ? is_smem(inst(before)) : is_vmem(inst(before));
-        if (!in_clause || before == consumer_ || std::ranges::find(seen, before) != seen.end()) continue;
-        if (clashes(inst(before), own)) return before;
-        seen.push_back(before);
+        const bool in_row = smem ? is_smem(inst(before)) : is_vmem(inst(before));
+        if (!in_row || before == last || std::ranges::find(row, before) != row.end()) continue;
+        row.push_back(before);
         work.push_back(before);
       }
     }
-    return {};
+    return row;
   }
 
-  bool clashes(const Inst& earlier, const std::vector<Access>& own) const {
-    std::vector<Access> all = accesses(earlier);
-    const bool loads = std::ranges::any_of(all, &Access::write);
-    const Inst& later = inst(consumer_);
-    if (loads && (desc(later.op).cls == Class::VmemStore || is_lds_dma(later))) return true;
-    all.insert(all.end(), own.begin(), own.end());
+  static bool writes_registers(const Inst& inst) { return std::ranges::any_of(accesses(inst), &Access::write); }
+
+  // Whether the two, taken together, write what they read.
+  bool clash(std::uint32_t earlier, std::uint32_t later) const {
+    std::vector<Access> all = accesses(inst(earlier));
+    const std::vector<Access> more = accesses(inst(later));
+    all.insert(all.end(), more.begin(), more.end());
     for (const Access& a : all)
       for (const Access& b : all)
         if (a.write && !b.write && touch(a, b)) return true;

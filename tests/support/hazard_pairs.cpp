@@ -147,6 +147,8 @@ const Side add_i16_high = side(v_add_i16, natural, {v(0), v(60), v(61)},
   "$vgpr0 = V_ADD_I16_e64 8, $vgpr60, 0, $vgpr61, 0, 0, implicit $exec", {.op_sel = 8});
 
 // Their consumers.
+const Side fma64_elsewhere = side(v_fma_f64, natural, {v(200, 2), v(202, 2), v(204, 2), v(206, 2)},
+  "$v[200:201] = V_FMA_F64_e64 0, $v[202:203], 0, $v[204:205], 0, $v[206:207], 0, 0, implicit $mode, implicit $exec");
 const Side div_fmas = side(v_div_fmas_f32, natural, {v(60), v(61), v(62), v(63)},
   "$vgpr60 = V_DIV_FMAS_F32_e64 0, $vgpr61, 0, $vgpr62, 0, $vgpr63, 0, 0, implicit $vcc, implicit $mode, implicit $exec");
 const Side sdwa_reads = side(v_add_u32, sdwa, {v(60), v(0), v(61)},
@@ -278,6 +280,8 @@ std::vector<HazardPair> hazard_pairs() {
     {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", 17, dgemm16, sgemm2_reads_c},
     {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", 17, dgemm16, dgemm4_reads_c},
     {"FP64 MFMA result in part of an FP32 or FP64 MFMA's C", 4, dgemm4, dgemm_reads_part_c},
+    {"FP64 MFMA before an FP64 fma", 2, dgemm16, fma64_elsewhere},
+    {"FP64 MFMA before an FP64 fma", 2, dgemm4, fma64_elsewhere},
     {"FP64 MFMA result as C of the same opcode", 4, dgemm4, dgemm4_reads_c},
     {"VALU result read by a matrix instruction", 2, mov_v0, reads_a},
     {"VALU result read by a matrix instruction", 2, exp_v0, reads_scale},

@@ -164,6 +164,12 @@ TEST_CASE("A clause with replay conflicts is broken anywhere before the second",
   const Inst store = make(global_store_dword, {v(4, 2), v(6), off});
   CHECK(missing({load, store}, 1) == 1);
   CHECK(missing({store, store}, 1) == 0);
+  // A row in which two clash already is no longer for one that clashes with neither, until something ends it.
+  const Inst overwrites = make(global_load_dword, {v(6), v(8, 2), off});
+  const Inst apart = make(global_load_dword, {v(10), v(12, 2), off});
+  CHECK(missing({store, overwrites, apart}, 1) == 1);
+  CHECK(missing({store, overwrites, apart}, 2) == 1);
+  CHECK(missing({store, unrelated, overwrites, apart}, 3) == 0);
   Machine without_xnack;
   without_xnack.clause_break = 0;
   CHECK(check_hazards({{load, store}, {}}, without_xnack).empty());
