@@ -1,5 +1,6 @@
 // zyfa-gen: from a shape on the command line to a kernel's .s, .co and .json.
 
+#include "generator/command.h"
 #include "generator/generate.h"
 #include "generator/json_file.h"
 #include "generator/machine_file.h"
@@ -124,9 +125,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Generates FP8 attention kernels for AMD's gfx950 (MI350X, MI355X)."};
   Arguments args;
   app.footer(examples);
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return fmt::format("error: {}; --help lists what is accepted\n", error.what());
-  });
+  app.failure_message([](const CLI::App*, const CLI::Error& error) { return generator::usage_error(error.what()); });
   app.add_option("--head-dim", args.head_dim, "elements of a query and a key");
   app.add_option("--v-head-dim", args.v_head_dim, "elements of a value (default: as --head-dim)");
   app.add_option("--dtype", args.dtype, "format of Q, K and V: fp8 (default; OCP e4m3fn)");
@@ -143,10 +142,5 @@ int main(int argc, char** argv) {
   app.add_flag("--json", args.json, "print JSON instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   CLI11_PARSE(app, argc, argv);
-  try {
-    return run(args);
-  } catch (const std::exception& error) {
-    fmt::print(std::cerr, "error: {}\n", error.what());
-    return 1;
-  }
+  return generator::exit_code_of([&args] { return run(args); });
 }

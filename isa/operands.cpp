@@ -1,28 +1,13 @@
-// What an instruction touches, and whether its operands can be encoded: derived from the table and the encoding rules
-// of the row kinds.
+// Whether an instruction's operands can be encoded: derived from the table and the encoding rules of the row kinds.
 
-#include "isa/isa.h"
+#include "isa/constants.h"
+#include "isa/kinds.h"
 #include "isa/modifiers.h"
 
 #include <utility>
 
 namespace zyfa::isa {
 namespace {
-
-bool is_literal_fma(Kind k) { return k == Kind::VOP2_MK || k == Kind::VOP2_AK; }
-bool is_vector_alu_kind(Kind k) { return k >= Kind::VOP1 && k <= Kind::PK_MOVE; }
-bool is_matrix_kind(Kind k) { return k >= Kind::MFMA && k <= Kind::F8F6F4_SCALED; }
-bool is_lds_kind(Kind k) { return k >= Kind::DS_READ && k <= Kind::DS_SWIZZLE; }
-bool is_smem_load(Kind k) { return k == Kind::SMEM_LOAD || k == Kind::SMEM_BUFFER_LOAD; }
-bool is_vmem_kind(Kind k) { return k >= Kind::BUFFER_LOAD && k <= Kind::SCRATCH_STORE; }
-bool is_scalar_kind(Kind k) { return k <= Kind::SMEM_CACHE; }
-bool is_buffer_kind(Kind k) { return k >= Kind::BUFFER_LOAD && k <= Kind::BUFFER_ATOMIC; }
-bool is_global_kind(Kind k) { return k >= Kind::GLOBAL_LOAD && k <= Kind::GLOBAL_ATOMIC; }
-bool is_flat_kind(Kind k) { return k >= Kind::FLAT_LOAD && k <= Kind::FLAT_ATOMIC; }
-bool is_scratch_kind(Kind k) { return k == Kind::SCRATCH_LOAD || k == Kind::SCRATCH_STORE; }
-
-// Where VOP2_MK and VOP2_AK have their literal.
-int literal_argument(Kind k) { return k == Kind::VOP2_MK ? 2 : 3; }
 
 // Which register files the argument may come from.
 struct Files {
@@ -109,66 +94,6 @@ bool writes_reserved_register(const Desc& d, int index, const Operand& scalar) {
     default:
       return false;
   }
-}
-
-// Inline floats of 16-bit types, which a literal may not look like.
-bool is_inline_half_float(Type type, std::uint32_t bits) {
-  const bool f16 = type == Type::f16 || type == Type::f16x2, bf16 = type == Type::bf16 || type == Type::bf16x2;
-  constexpr std::uint32_t f16_codes[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
-  for (std::size_t i = 0; i < inline_floats.size(); ++i)
-    if ((f16 && bits == f16_codes[i]) || (bf16 && bits == inline_floats[i] >> 16)) return true;
-  return false;
-}
-
-// Of 32 bits, what Operand::constant makes. A literal stands for other bits where the type is wider or narrower: it is
-// the high half of an fp64, and of 16 bits only the low ones count. So there the float pattern of an inline constant
-// may be a literal, and the literals that LLVM's assembler would turn into inline constants are the others.
-bool is_canonical(const Operand& operand, Type type) {
-  const Operand plain = Operand::constant(operand.value);
-  // LLVM 22 prints the fp16 pattern for the encoding of an inline float and reads it back as a literal.
-  if (operand.kind == OperandKind::real && (type == Type::u16 || type == Type::i16)) return false;
-  if (operand.kind != OperandKind::literal) return operand.kind == plain.kind;
-  // Of an unsigned 64-bit type the literal's upper half is zero, so it is not the inline -1 that it looks like.
-  if (type == Type::u64 && static_cast<std::int32_t>(operand.value) < 0) return true;
-  if (plain.kind == OperandKind::integer || is_inline_half_float(type, operand.value)) return false;
-  if (is_half_type(type)) {
-    const auto number = static_cast<std::int16_t>(operand.value);
-    return operand.value <= 0xffff && (number < -16 || number > 64);
-  }
-  if (type == Type::f64) {
-    for (const std::uint32_t inline_float : inline_floats)
-      if (inline_float != inline_floats.back() && operand.value == double_high_half(inline_float)) return false;
-    return true;
-  }
-  return type == Type::u64 || type == Type::i64 || plain.kind == OperandKind::literal;
-}
-
-// Numbers that are no source operands have a kind and a range fixed by the row; sources have one canonical form.
-std::string check_constant(const Desc& d, int index, const Operand& operand) {
-  const auto number = static_cast<std::int32_t>(operand.value);
-  if (is_smem_load(d.kind)) {
-    if (operand.kind != OperandKind::literal) return "a scalar memory offset is a literal or a register";
-    const std::int32_t limit = 1 << 20;
-    const std::int32_t low = d.kind == Kind::SMEM_BUFFER_LOAD ? 0 : -limit;
-    return number >= low && number < limit ? "" : fmt::format("offset {} is outside {}..{}", number, low, limit - 1);
-  }
-  if ((d.kind == Kind::SOPK || d.kind == Kind::SOPK_COMPARE) && index == 1) {
-    if (operand.kind != OperandKind::literal) return "the immediate is a literal of 16 bits";
-    return operand.value <= 0xffff ? "" : fmt::format("the immediate {:#x} has more than 16 bits", operand.value);
-  }
-  if (d.kind == Kind::SOPP_COUNT || d.kind == Kind::BRANCH) {
-    if (operand.kind != OperandKind::integer) return "takes an integer";
-    return operand.value <= 0xffff ? "" : fmt::format("the number {} has more than 16 bits", operand.value);
-  }
-  if (is_literal_fma(d.kind) && index == literal_argument(d.kind))
-    return operand.kind == OperandKind::literal ? "" : fmt::format("argument {} is a literal", index);
-  if (!is_canonical(operand, d.args[static_cast<std::size_t>(index)].type))
-    return fmt::format("argument {} is not a constant in its one canonical form", index);
-  // Only the scalar formats and the short vector ones have a dword for a literal (check_constant_bus).
-  if (operand.kind == OperandKind::literal && !is_scalar_kind(d.kind) && !has_short_form(d.kind) &&
-      !is_literal_fma(d.kind))
-    return fmt::format("argument {} is a literal, which this encoding has no room for", index);
-  return {};
 }
 
 std::string check_operand(const Desc& d, int index, const Operand& operand, const Arg& arg) {
@@ -353,21 +278,6 @@ Arg effective_arg(const Inst& inst, const Desc& d, int index) {
   return a;
 }
 
-void add_implicit(const Inst& inst, const Desc& d, std::vector<Access>& list) {
-  const auto touch = [&list](S<2> r, bool write) { list.push_back({OperandKind::sgpr, r.first, 2, write, -1}); };
-  if (is_vector_alu_kind(d.kind) || is_matrix_kind(d.kind) || is_lds_kind(d.kind) || is_vmem_kind(d.kind))
-    touch(exec, false);
-  if (d.kind == Kind::SAVEEXEC) {
-    touch(exec, false);
-    touch(exec, true);
-  }
-  if (d.kind == Kind::CMPX) touch(exec, true);
-  if (d.kind == Kind::DIV_FMAS) touch(vcc, false);
-  if (inst.op == Op::s_cbranch_vccz || inst.op == Op::s_cbranch_vccnz) touch(vcc, false);
-  if (inst.op == Op::s_cbranch_execz || inst.op == Op::s_cbranch_execnz) touch(exec, false);
-  if (is_lds_dma(inst)) list.push_back({OperandKind::sgpr, m0.first, 1, false, -1});
-}
-
 // All vector data of a memory instruction is in one file: the encoding has one bit for it (gfx90a and later).
 std::string check_data_files(const Inst& inst, const Desc& d) {
   const Operand* data = nullptr;
@@ -403,27 +313,6 @@ bool has_sdwa(const Desc& d) {
   for (const Arg& a : d.args)
     if (a.dwords == 2 && a.type != Type::mask) return false;
   return true;
-}
-
-std::vector<Access> accesses(const Inst& inst) {
-  std::vector<Access> list;
-  const Desc& d = desc(inst.op);
-  for (int i = 0; i < max_args; ++i) {
-    const Operand& operand = inst.args[static_cast<std::size_t>(i)];
-    const Role role = arg(inst, i).role;
-    if (!operand.is_register() || role == Role::none) continue;
-    const auto first = static_cast<std::uint16_t>(operand.value);
-    const auto index = static_cast<std::int8_t>(i);
-    if (role != Role::write) list.push_back({operand.kind, first, operand.count, false, index});
-    if (role == Role::read) continue;
-    // A compare-and-swap of a buffer has twice as much data as it returns.
-    const int written = d.kind == Kind::BUFFER_ATOMIC ? d.memory_bytes / 4 : operand.count;
-    list.push_back({operand.kind, first, static_cast<std::uint16_t>(written), true, index});
-  }
-  if (inst.mods.dst_unused == DstUnused::preserve && inst.mods.dst_sel != Modifiers::whole_dword)
-    list.push_back({inst.args[0].kind, static_cast<std::uint16_t>(inst.args[0].value), 1, false, 0});
-  add_implicit(inst, d, list);
-  return list;
 }
 
 std::string validate(const Inst& inst) {

@@ -57,12 +57,11 @@ pipes::StallClk sum_of(const std::vector<pipes::StallClk>& waves) {
 
 Json loop_json(const pipes::Loop& loop) {
   const double clk = span_of(loop);
-  constexpr double simds = 4;
   Json json = {{"first_instruction", loop.target},
                {"wave", loop.wave},
                {"iterations", loop.iterations},
                {"cycles", loop.clk_per_iteration()}};
-  json.update(busy_json(loop.counts.all(), simds * clk));
+  json.update(busy_json(loop.counts.all(), pipes::simds * clk));
   json["lds_bytes_per_clk"] = static_cast<double>(loop.counts.lds_bytes_read) / clk;
   json["lds_bytes_written_per_clk"] = static_cast<double>(loop.counts.lds_bytes_written) / clk;
   json["lds_bank_busy"] = static_cast<double>(loop.counts.lds_bank_clk) / clk;
@@ -109,7 +108,7 @@ void print_simulation(const Simulation& simulation, const SimulatedMachine& run,
   if (run.loop) {
     const pipes::Loop& loop = *run.loop;
     const double clk = span_of(loop);
-    const Shares s = shares(loop.counts.all(), 4 * clk);
+    const Shares s = shares(loop.counts.all(), pipes::simds * clk);
     fmt::print("loop       {:.1f} clk an iteration, at instruction {} ({}), {} iterations\n", loop.clk_per_iteration(),
                loop.target, to_string(program.code[loop.target].where), loop.iterations);
     fmt::print("  matrix pipe     {:5.1f} % busy, {:.1f} % useful\n", 100 * s.matrix, 100 * s.useful);
@@ -148,7 +147,7 @@ void print_spread(const std::vector<SimulatedMachine>& runs) {
   fmt::print("{:<24} {:>10} {:>12} {:>8} {:>8} {:>8} {:>8}\n", "machine", "workgroup", "clk a loop", "matrix %",
              "useful %", "VALU %", "TFLOP/s");
   for (const SimulatedMachine& run : runs) {
-    const Shares s = run.loop ? shares(run.loop->counts.all(), 4 * span_of(*run.loop)) : Shares{};
+    const Shares s = run.loop ? shares(run.loop->counts.all(), pipes::simds * span_of(*run.loop)) : Shares{};
     fmt::print("{:<24} {:>10} {:>12.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.0f}\n", run.name, run.result.cycles,
                run.loop ? run.loop->clk_per_iteration() : 0, 100 * s.matrix, 100 * s.useful, 100 * (s.valu + s.trans),
                run.estimate.tflops);

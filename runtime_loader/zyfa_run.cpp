@@ -1,5 +1,6 @@
 // zyfa-run: runs a generated kernel on real input and compares what it wrote with attention in double precision.
 
+#include "generator/command.h"
 #include "generator/machine_file.h"
 #include "isa/error.h"
 #include "runtime_loader/aiter_command.h"
@@ -51,7 +52,7 @@ struct Arguments {
 };
 
 isa::Machine machine_of(const Arguments& args) {
-  return args.machine_file.empty() ? isa::Machine{} : generator::load_machine(args.machine_file);
+  return args.machine_file.empty() ? isa::Machine{} : generator::find_machine(args.machine_file);
 }
 
 AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
@@ -239,9 +240,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs a generated attention kernel on the emulator and checks it against fp64 attention."};
   Arguments args;
   app.footer(examples);
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return fmt::format("error: {}; --help lists what is accepted\n", error.what());
-  });
+  app.failure_message([](const CLI::App*, const CLI::Error& error) { return generator::usage_error(error.what()); });
   app.add_option("kernel", args.kernel, "code object (.co)")->required();
   app.add_option("--manifest", args.manifest, "its manifest (default: the .json beside it)");
   app.add_option("--abi", args.abi,
@@ -279,7 +278,8 @@ int main(int argc, char** argv) {
   app.add_flag("--strict", args.strict, "report what the architecture leaves undefined (docs/strict.md), and fail");
   app.add_option("--shuffle", args.shuffle_seed, "random order of waves and latencies, from this seed");
   app.add_option("--machine", args.machine_file,
-                 "JSON file of machine parameters, as zyfa-gen takes it: arithmetic (docs/numerics.md), wait states");
+                 "as zyfa-gen takes it, nominal, optimistic, pessimistic or a JSON file: arithmetic "
+                 "(docs/numerics.md), wait states");
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   for (const char* name : {"--head-dim", "--v-head-dim", "--causal", "--seqlens", "--seqlens-k", "--no-check"})
@@ -288,13 +288,5 @@ int main(int argc, char** argv) {
                            "--v-ones", "--distinct-descales"})
     for (const char* file : {"--q", "--k", "--v"}) app.get_option(name)->excludes(file);
   CLI11_PARSE(app, argc, argv);
-  try {
-    return run(args);
-  } catch (const std::bad_alloc&) {
-    fmt::print(std::cerr, "error: not enough memory for a problem of this size\n");
-    return 1;
-  } catch (const std::exception& error) {
-    fmt::print(std::cerr, "error: {}\n", error.what());
-    return 1;
-  }
+  return generator::exit_code_of([&args] { return run(args); });
 }

@@ -1,5 +1,6 @@
 // zyfa-sim: how many clocks a kernel takes on the model of the machine's pipes, and where they go.
 
+#include "generator/command.h"
 #include "generator/machine_file.h"
 #include "isa/error.h"
 #include "runtime_loader/progress.h"
@@ -8,7 +9,7 @@
 #include <fmt/ostream.h>
 #include <CLI/CLI.hpp>
 
-#include <iostream>
+#include <set>
 
 namespace {
 
@@ -40,13 +41,14 @@ SimulatedMachine simulate(const Simulation& simulation, const Arguments& args, c
   const std::uint32_t all = simulation.workgroups_per_head();
   const std::uint32_t reported = args.workgroup.value_or(all - 1);
   if (reported >= all) throw Error("a head has {} workgroups; there is no number {}", all, reported);
+  const std::set<std::uint32_t> sampled{0, all / 2, all - 1};
+  std::set<std::uint32_t> simulated = sampled;
+  simulated.insert(reported);
   std::vector<std::pair<std::uint32_t, pipes::Clk>> known;
   const pipes::Options options{.machine = run.machine, .on_issue = {}};
-  for (const std::uint32_t x : {0u, all / 2, all - 1, reported}) {
-    if (x != reported && std::ranges::find(known, x, &std::pair<std::uint32_t, pipes::Clk>::first) != known.end())
-      continue;
+  for (const std::uint32_t x : simulated) {
     pipes::Result result = simulation.run(x, options);
-    if (known.empty() || known.back().first < x) known.emplace_back(x, result.cycles);
+    if (sampled.contains(x)) known.emplace_back(x, result.cycles);
     if (x == reported) run.result = std::move(result);
     ++done;
   }
@@ -94,9 +96,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Counts the clocks of a kernel on a model of the MI355X's instruction pipes."};
   Arguments args;
   app.footer(examples);
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return fmt::format("error: {}; --help lists what is accepted\n", error.what());
-  });
+  app.failure_message([](const CLI::App*, const CLI::Error& error) { return generator::usage_error(error.what()); });
   app.add_option("kernel", args.kernel, "code object (.co), with its manifest (.json) beside it unless --abi is given")
       ->required();
   app.add_option("--abi", args.problem.abi,
@@ -118,13 +118,5 @@ int main(int argc, char** argv) {
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   CLI11_PARSE(app, argc, argv);
-  try {
-    return run(args);
-  } catch (const std::bad_alloc&) {
-    fmt::print(std::cerr, "error: not enough memory for a problem of this size\n");
-    return 1;
-  } catch (const std::exception& error) {
-    fmt::print(std::cerr, "error: {}\n", error.what());
-    return 1;
-  }
+  return generator::exit_code_of([&args] { return run(args); });
 }

@@ -7,7 +7,7 @@
 #include <hwy/foreach_target.h>
 
 #include "isa/emulator/convert_math.h"
-#include "isa/emulator/lane_access-inl.h"
+#include "isa/emulator/lane_results-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace zyfa::emulator::HWY_NAMESPACE {

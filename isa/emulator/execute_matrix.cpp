@@ -221,21 +221,27 @@ void accumulate_scaled(const Wave& wave, const Inst& inst, const float* a, const
   }
 }
 
+// D = A B + C of decoded tiles; A and B may lose their denormals on the way.
 template <int width, int k, int format_a, int format_b>
-void mfma(Wave& wave, const Inst& inst) {
-  if (format_a == f32 && inst.mods.blgp != 0) return execute_blocks(wave, inst);
-  alignas(64) float a[k * width];
-  alignas(64) float b[k * width];
+void multiply_tiles(Wave& wave, float* a, float* b, const Operand& operand_c, const Operand& operand_d) {
   alignas(64) float d[width * width];
-  decode_tile<format_a, width, k>(wave, inst.args[1], a);
-  decode_tile<format_b, width, k>(wave, inst.args[2], b);
-  load_c<width>(wave, inst.args[3], d);
+  load_c<width>(wave, operand_c, d);
   flush_tile(wave, format_a, a, k * width);
   flush_tile(wave, format_b, b, k * width);
   flush_tile(wave, f32, d, width * width);
   sum_products<width>(wave, a, b, k, group_of(format_a), d);
   flush_tile(wave, f32, d, width * width);
-  store_d<width>(wave, inst.args[0], d);
+  store_d<width>(wave, operand_d, d);
+}
+
+template <int width, int k, int format_a, int format_b>
+void mfma(Wave& wave, const Inst& inst) {
+  if (format_a == f32 && inst.mods.blgp != 0) return execute_blocks(wave, inst);
+  alignas(64) float a[k * width];
+  alignas(64) float b[k * width];
+  decode_tile<format_a, width, k>(wave, inst.args[1], a);
+  decode_tile<format_b, width, k>(wave, inst.args[2], b);
+  multiply_tiles<width, k, format_a, format_b>(wave, a, b, inst.args[3], inst.args[0]);
 }
 
 // Signed bytes, sums modulo 2^32 (CDNA4 ISA 7: integer MFMA wraps). B is widened to 32 bits for the inner loop.
@@ -310,16 +316,9 @@ void smfmac(Wave& wave, const Inst& inst) {
   } else {
     alignas(64) float a[k * width];
     alignas(64) float b[k * width];
-    alignas(64) float d[width * width];
     decode_sparse<format_a, width, k>(wave, inst, a);
     decode_tile<format_b, width, k>(wave, inst.args[2], b);
-    load_c<width>(wave, inst.args[0], d);
-    flush_tile(wave, format_a, a, k * width);
-    flush_tile(wave, format_b, b, k * width);
-    flush_tile(wave, f32, d, width * width);
-    sum_products<width>(wave, a, b, k, group_of(format_a), d);
-    flush_tile(wave, f32, d, width * width);
-    store_d<width>(wave, inst.args[0], d);
+    multiply_tiles<width, k, format_a, format_b>(wave, a, b, inst.args[0], inst.args[0]);
   }
 }
 

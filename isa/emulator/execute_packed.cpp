@@ -5,7 +5,7 @@
 #define HWY_TARGET_INCLUDE "isa/emulator/execute_packed.cpp"
 #include <hwy/foreach_target.h>
 
-#include "isa/emulator/lane_access-inl.h"
+#include "isa/emulator/lane_results-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace zyfa::emulator::HWY_NAMESPACE {

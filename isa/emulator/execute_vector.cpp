@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "isa/emulator/execute_vector.cpp"
 #include <hwy/foreach_target.h>
 
-#include "isa/emulator/lane_access-inl.h"
+#include "isa/emulator/lane_results-inl.h"
 #include "isa/modifiers.h"
 
 #include <limits>

@@ -2,6 +2,8 @@
 // that both types have beyond it; and the steps of division. The rules of lane_math.h hold.
 #pragma once
 
+#include "isa/emulator/lane_rounding.h"
+
 #include <hwy/base.h>
 
 #include <bit>
@@ -10,38 +12,8 @@
 
 namespace zyfa::emulator {
 
-HWY_INLINE std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
-HWY_INLINE double double_of(std::uint64_t bits) { return std::bit_cast<double>(bits); }
-
 HWY_INLINE double fused_multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
 HWY_INLINE double square_root(double x) { return std::sqrt(x); }
-
-HWY_INLINE double magnitude_of(double x) { return double_of(bits_of(x) & ~(std::uint64_t{1} << 63)); }
-HWY_INLINE double with_sign_of(double magnitude, double sign) {
-  constexpr std::uint64_t top = std::uint64_t{1} << 63;
-  return double_of((bits_of(magnitude) & ~top) | (bits_of(sign) & top));
-}
-
-// As in lane_math.h, with 2^52.
-HWY_INLINE double rounded_magnitude_of(double magnitude) {
-  const double rounded = (magnitude + 0x1p52) - 0x1p52;
-  return magnitude < 0x1p52 ? rounded : magnitude;
-}
-HWY_INLINE double round_even(double x) { return with_sign_of(rounded_magnitude_of(magnitude_of(x)), x); }
-HWY_INLINE double trunc_of(double x) {
-  const double rounded = rounded_magnitude_of(magnitude_of(x));
-  const double step = rounded > magnitude_of(x) ? 1.0 : 0.0;
-  return with_sign_of(rounded - step, x);
-}
-HWY_INLINE double floor_of(double x) {
-  const double rounded = round_even(x);
-  return rounded - (rounded > x ? 1.0 : 0.0);
-}
-HWY_INLINE double ceil_of(double x) {
-  const double rounded = round_even(x);
-  return with_sign_of(rounded + (rounded < x ? 1.0 : 0.0), x);
-}
-HWY_INLINE double fract_of(double x) { return x - floor_of(x); }
 
 // minNum and maxNum, as in lane_math.h.
 HWY_INLINE double min_num(double a, double b) {

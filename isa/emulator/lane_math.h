@@ -16,9 +16,6 @@
 
 namespace zyfa::emulator {
 
-HWY_INLINE std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
-HWY_INLINE float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-
 // Bits
 
 HWY_INLINE std::uint32_t reverse_bits(std::uint32_t x) {
@@ -142,34 +139,6 @@ HWY_INLINE bool shifted_add_carries(std::uint32_t a, int shift, std::uint32_t b)
 // it is that instruction; elsewhere it is the C library's, slow but equal.
 HWY_INLINE float fused_multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 HWY_INLINE float square_root(float x) { return std::sqrt(x); }
-
-// Adding and taking away 2^23 rounds a magnitude below it to the nearest integer, ties to even; from there on
-// every float is an integer, and NaN and infinity stay what they are.
-HWY_INLINE float rounded_magnitude_of(float magnitude) {
-  const float rounded = (magnitude + 8388608.0f) - 8388608.0f;
-  return magnitude < 8388608.0f ? rounded : magnitude;
-}
-HWY_INLINE float with_sign_of(float magnitude, float sign) {
-  return float_of((bits_of(magnitude) & 0x7fffffffU) | (bits_of(sign) & 0x80000000U));
-}
-HWY_INLINE float magnitude_of(float x) { return float_of(bits_of(x) & 0x7fffffffU); }
-
-HWY_INLINE float round_even(float x) { return with_sign_of(rounded_magnitude_of(magnitude_of(x)), x); }
-HWY_INLINE float trunc_of(float x) {
-  const float rounded = rounded_magnitude_of(magnitude_of(x));
-  const float step = rounded > magnitude_of(x) ? 1.0f : 0.0f;
-  return with_sign_of(rounded - step, x);
-}
-// Zeros keep the sign of the argument, as with the C library's functions.
-HWY_INLINE float floor_of(float x) {
-  const float rounded = round_even(x);
-  return rounded - (rounded > x ? 1.0f : 0.0f);
-}
-HWY_INLINE float ceil_of(float x) {
-  const float rounded = round_even(x);
-  return with_sign_of(rounded + (rounded < x ? 1.0f : 0.0f), x);
-}
-HWY_INLINE float fract_of(float x) { return x - floor_of(x); }
 
 // IEEE 754-2008 minNum and maxNum, -0 below +0. The pseudo code's quieting of a signalling NaN under
 // MODE.IEEE is not modelled: NaN is ignored beside a number whether it signals or not.

@@ -42,7 +42,6 @@ Result simulate(const isa::Program& program, const emulator::Launch& launch, con
 ComputeUnit::ComputeUnit(const isa::Program& program, const emulator::Launch& launch,
                          const emulator::GlobalMemory& memory, const Options& options)
     : program_(program),
-      launch_(launch),
       options_(options),
       machine_(options_.machine),
       steps_(emulator::decode(program)),
@@ -51,6 +50,7 @@ ComputeUnit::ComputeUnit(const isa::Program& program, const emulator::Launch& la
       timings_(timings(program, machine_)),
       lds_(machine_),
       vmem_(machine_) {
+  if (program.code.empty()) throw Error("an empty program takes no time");
   registers_.reserve(program.code.size());
   for (const Inst& inst : program.code) registers_.push_back(registers_of(inst));
 }
@@ -152,7 +152,7 @@ std::optional<Stall> ComputeUnit::obstacle(std::size_t i, const Inst& inst, cons
 // owes wait states for the latter; where it lacks them the model holds the reader back.
 std::optional<Stall> ComputeUnit::result_obstacle(const WaveState& wave, const Registers& regs) const {
   for (const Range& range : regs.reads)
-    for (std::size_t r = range.first; r < std::size_t{range.first} + range.count; ++r) {
+    for (const std::size_t r : range.registers()) {
       if (wave.valu_ready[r] > now_) return Stall::dependency;
       if (wave.matrix_ready[r] > now_) return Stall::accumulator;
     }
@@ -169,13 +169,13 @@ std::optional<Stall> ComputeUnit::vector_obstacle(const WaveState& wave, const S
         timing.after_matrix && simd.matrix_free > 0 && now_ < simd.matrix_free + clk(machine_.packed_after_matrix_clk);
     if (drains) return Stall::after_matrix;
     for (const Range& range : regs.writes)
-      for (std::size_t r = range.first; r < std::size_t{range.first} + range.count; ++r)
+      for (const std::size_t r : range.registers())
         if (wave.matrix_ready[r] > now_) return Stall::accumulator;
     return std::nullopt;
   }
   const Clk start = now_ + timing.scale_clk;
   const Range& c = regs.accumulates;
-  for (std::size_t r = c.first; r < std::size_t{c.first} + c.count; ++r) {
+  for (const std::size_t r : c.registers()) {
     if (wave.valu_ready[r] > now_) return Stall::dependency;
     if (wave.matrix_ready[r] != 0 && wave.matrix_ready[r] + clk(machine_.matrix_chain_clk) > start)
       return simd.matrix_free > start ? Stall::matrix_pipe : Stall::accumulator;
@@ -221,7 +221,7 @@ Clk ComputeUnit::occupy(std::size_t i, const Inst& inst, const Timing& timing, c
   const int simd = static_cast<int>(i % simds);
   const auto load = [&] {
     for (const Range& range : regs.writes)
-      for (std::size_t r = range.first; r < std::size_t{range.first} + range.count; ++r) wave.loaded[r] = true;
+      for (const std::size_t r : range.registers()) wave.loaded[r] = true;
   };
   switch (timing.category) {
     case Category::vector:
@@ -268,7 +268,7 @@ Clk ComputeUnit::occupy_vector(WaveState& wave, int simd_number, const Timing& t
     (timing.cls == isa::Class::Trans ? busy.trans : busy.valu) += timing.port_clk;
   }
   for (const Range& range : regs.writes)
-    for (std::size_t r = range.first; r < std::size_t{range.first} + range.count; ++r) {
+    for (const std::size_t r : range.registers()) {
       wave.loaded[r] = regs.copies && from_memory;
       wave.valu_ready[r] = is_matrix ? 0 : now_ + timing.result_clk;
       wave.matrix_ready[r] = is_matrix ? simd.matrix_free : 0;

@@ -11,6 +11,7 @@
 #include <bitset>
 #include <deque>
 #include <functional>
+#include <ranges>
 
 namespace zyfa::pipes {
 
@@ -28,7 +29,7 @@ struct Options {
 };
 
 // Runs the workgroup of this number in grid order. What the program does wrong is in the result's trap; Throws Error
-// for an instruction that cannot be executed, and if max_clk pass.
+// for an empty program, for an instruction that cannot be executed, and if max_clk pass.
 Result simulate(const isa::Program& program, const emulator::Launch& launch, const emulator::GlobalMemory& memory,
                 std::uint64_t workgroup, const Options& options = {});
 
@@ -41,11 +42,11 @@ class ComputeUnit {
   Result run(std::uint64_t workgroup);
 
  private:
-  static constexpr int simds = 4;
   static constexpr std::size_t vector_registers = 512;  // architected, then accumulation
 
   struct Range {
     std::uint16_t first, count;
+    auto registers() const { return std::views::iota(std::size_t{first}, std::size_t{first} + count); }
   };
   // An instruction's vector registers, and what it does with them.
   struct Registers {
@@ -82,7 +83,6 @@ class ComputeUnit {
   Counts counts() const;
 
   const isa::Program& program_;
-  const emulator::Launch& launch_;
   const Options options_;
   const isa::Machine& machine_;
   std::vector<emulator::Step> steps_;

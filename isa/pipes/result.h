@@ -47,8 +47,11 @@ struct Busy {
   Busy operator-(const Busy& other) const;
 };
 
+// machine.def's simds_per_cu, which no file can change: the model's arrays are made of it.
+inline constexpr std::size_t simds = 4;
+
 struct Counts {
-  std::array<Busy, 4> simd;
+  std::array<Busy, simds> simd;
   std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0, lds_bank_clk = 0, vmem_bytes = 0;
 
   Counts operator-(const Counts& other) const;

@@ -10,6 +10,8 @@ using isa::Inst;
 using isa::Machine;
 using isa::Op;
 
+constexpr int sleep_clk = 64;  // CDNA4 ISA, S_SLEEP: about 64 clk for each
+
 std::uint16_t clk(int value) { return static_cast<std::uint16_t>(value); }
 
 // To and from 8 bits and less.
@@ -50,7 +52,7 @@ void time_vector(Timing& t, const Inst& inst, const Machine& m) {
       t.cls == Class::ValuPacked || t.cls == Class::Dot || (converts_to_fp8(inst) && m.cvt_fp8_after_matrix != 0);
 }
 
-// The port is held while A and B are read, 16 bytes of a lane in 4 clk.
+// The port is held while A and B are read, 16 bytes of a lane in 4 clk (gfx950.md 2.2; matrix_read_clk).
 void time_matrix(Timing& t, const Inst& inst, const Machine& m) {
   constexpr int dword_bytes = 4, bytes_per_slot = 16, slot_clk = 4;
   t.category = Category::vector;
@@ -58,7 +60,7 @@ void time_matrix(Timing& t, const Inst& inst, const Machine& m) {
   t.scale_clk = clk(isa::desc(inst.op).kind == isa::Kind::F8F6F4_SCALED ? m.ld_scale_clk : 0);
   t.port_clk = clk(t.scale_clk + m.matrix_read_clk + slot_clk * (bytes / bytes_per_slot));
   t.matrix_clk = clk(slot_clk * isa::passes(inst));
-  // FP32 and FP64 products leave the port to nobody until two slots after their end.
+  // FP32 and FP64 products leave the port to nobody until two slots after their end (gfx950.md 2.2, PR233721).
   const isa::Type type = isa::desc(inst.op).args[1].type;
   if (type == isa::Type::f32 || type == isa::Type::f64) t.port_clk = clk(t.matrix_clk + 2 * slot_clk);
 }
@@ -82,7 +84,7 @@ Timing timing(const Inst& inst, const Machine& machine) {
     case Class::Internal:
       t.category = Category::internal;
       if (inst.op == Op::s_nop) t.idle_clk = clk(machine.turn_clk * static_cast<int>(inst.args[0].value & 15));
-      if (inst.op == Op::s_sleep) t.idle_clk = clk(64 * static_cast<int>(inst.args[0].value & 127));
+      if (inst.op == Op::s_sleep) t.idle_clk = clk(sleep_clk * static_cast<int>(inst.args[0].value & 127));
       break;
     case Class::Barrier:
       t.category = Category::internal;

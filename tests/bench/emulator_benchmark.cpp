@@ -5,6 +5,7 @@
 // instruction of that kind within its loops is there twice (what it computes then is of no interest), in processor
 // time, best of all repeats, kernels taking turns: a busy host disturbs that least. What is left is scalar
 // instructions, waits, barriers and the code outside the loops.
+#include "generator/command.h"
 #include "isa/emulator/vector_targets.h"
 
 #include "isa/error.h"
@@ -180,10 +181,5 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", args.repeats, "runs to take the median of")->capture_default_str();
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return run(args);
-  } catch (const std::exception& error) {
-    fmt::print(std::cerr, "error: {}\n", error.what());
-    return 1;
-  }
+  return generator::exit_code_of([&args] { return run(args); });
 }

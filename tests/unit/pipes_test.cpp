@@ -266,6 +266,16 @@ TEST_CASE("Pipes: waits and barriers take the time of what they wait for", "[qui
   CHECK(result.waves[0][static_cast<std::size_t>(pipes::Stall::wait_lgkm)] == 68);
 }
 
+TEST_CASE("Pipes: an empty program and an endless one are errors", "[quick][pipes]") {
+  Bench bench(1);
+  CHECK_THROWS_AS(pipes::simulate({}, bench.machine.launch, bench.machine.memory, 0, {}), Error);
+  Code endless;
+  endless.add(Op::s_branch, {label(0)});
+  bench.options.max_clk = 1000;
+  CHECK_THROWS_AS(pipes::simulate(endless.program, bench.machine.launch, bench.machine.memory, 0, bench.options),
+                  Error);
+}
+
 TEST_CASE("Pipes: the useful matrix instructions are those fed from memory", "[quick][pipes]") {
   Code code;
   for (int i = 0; i < 16; ++i) code.v_mov(i, 0);

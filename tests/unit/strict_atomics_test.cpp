@@ -27,13 +27,6 @@ Modifiers returning() {
   mods.sc0 = true;
   return mods;
 }
-std::vector<Finding> strict_pair(Code& code) {
-  code.wait(0, 0);
-  code.end();
-  Machine machine;
-  machine.launch.workgroup_size = {128, 1, 1};
-  return strict(code, machine);
-}
 // Both waves write the first dword of LDS and meet.
 Code initialised() {
   Code code = prepared();

@@ -24,13 +24,6 @@ std::uint32_t read(Code& code, int address, int to = 5) {
   code.add(Op::ds_read_b32, {vgpr(to), vgpr(address)});
   return code.here() - 1;
 }
-std::vector<Finding> strict_pair(Code& code) {
-  code.wait(0, 0);
-  code.end();
-  Machine machine;
-  machine.launch.workgroup_size = {128, 1, 1};
-  return strict(code, machine);
-}
 
 }  // namespace
 

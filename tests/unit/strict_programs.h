@@ -19,6 +19,15 @@ inline std::vector<Finding> strict(const Code& code) {
   return strict(code, machine);
 }
 
+// Of two waves, after a wait for all and the program's end have been added.
+inline std::vector<Finding> strict_pair(Code& code) {
+  code.wait(0, 0);
+  code.end();
+  Machine machine;
+  machine.launch.workgroup_size = {128, 1, 1};
+  return strict(code, machine);
+}
+
 inline bool has(const std::vector<Finding>& findings, StrictRule rule, std::uint32_t at, std::uint32_t other) {
   return std::ranges::any_of(findings, [&](const Finding& f) {
     return f.rule == rule && f.at.instruction == at && f.other && f.other->instruction == other &&
