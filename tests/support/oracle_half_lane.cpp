@@ -24,14 +24,6 @@ i64 s16(u64 x) { return static_cast<std::int16_t>(x); }
 i64 s32(u64 x) { return static_cast<std::int32_t>(x); }
 u64 u16(i64 x) { return static_cast<u64>(x) & 0xffff; }
 
-bool before(double a, double b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); }
-double least(double a, double b) { return std::isnan(a) ? b : std::isnan(b) || before(a, b) ? a : b; }
-double most(double a, double b) { return std::isnan(a) ? b : std::isnan(b) || before(b, a) ? a : b; }
-double middle(double a, double b, double c) {
-  if (std::isnan(a) || std::isnan(b) || std::isnan(c)) return least(least(a, b), c);
-  const double top = most(most(a, b), c);
-  return top == a ? most(b, c) : top == b ? most(a, c) : most(a, b);
-}
 double propagating(double a, double b, bool larger) {
   if (std::isnan(a) || std::isnan(b)) return std::nan("");
   return larger ? most(a, b) : least(a, b);

@@ -1,6 +1,7 @@
 // One lane's result by mnemonic, from AMD's CDNA4 ISA pseudo code. Floats are computed in double, which holds
 // the product of two floats exactly and rounds sums and quotients innocuously (53 >= 2 * 24 + 2 bits).
 #include "tests/support/oracle.h"
+#include "tests/support/oracle_parts.h"
 
 #include <algorithm>
 #include <bit>
@@ -37,15 +38,6 @@ u64 fused(float a, float b, float c) {
     sum = std::bit_cast<double>(word);
   }
   return bits(sum);
-}
-
-bool less_with_zeros(float a, float b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); }
-float least(float a, float b) { return std::isnan(a) ? b : std::isnan(b) || less_with_zeros(a, b) ? a : b; }
-float most(float a, float b) { return std::isnan(a) ? b : std::isnan(b) || less_with_zeros(b, a) ? a : b; }
-float middle(float a, float b, float c) {
-  if (std::isnan(a) || std::isnan(b) || std::isnan(c)) return least(least(a, b), c);
-  const float top = most(most(a, b), c);
-  return top == a ? most(b, c) : top == b ? most(a, c) : most(a, b);
 }
 
 u64 clamped_integer(float x, double lowest, double highest) {

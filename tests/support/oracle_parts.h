@@ -3,6 +3,8 @@
 
 #include "tests/support/oracle.h"
 
+#include <cmath>
+
 namespace zyfa::tests {
 
 inline bool bit_of(std::uint64_t word, int i) { return word >> i & 1; }
@@ -16,6 +18,26 @@ inline std::uint32_t& lane_word(emulator::Wave& wave, const isa::Operand& operan
 }
 inline std::uint32_t lane_word(const emulator::Wave& wave, const isa::Operand& operand, int i, int lane) {
   return lane_word(const_cast<emulator::Wave&>(wave), operand, i, lane);
+}
+
+// minNum and maxNum with -0 below +0, and AMD's median, of float or double.
+template <class F>
+bool less_with_zeros(F a, F b) {
+  return a < b || (a == b && std::signbit(a) && !std::signbit(b));
+}
+template <class F>
+F least(F a, F b) {
+  return std::isnan(a) ? b : std::isnan(b) || less_with_zeros(a, b) ? a : b;
+}
+template <class F>
+F most(F a, F b) {
+  return std::isnan(a) ? b : std::isnan(b) || less_with_zeros(b, a) ? a : b;
+}
+template <class F>
+F middle(F a, F b, F c) {
+  if (std::isnan(a) || std::isnan(b) || std::isnan(c)) return least(least(a, b), c);
+  const F top = most(most(a, b), c);
+  return top == a ? most(b, c) : top == b ? most(a, c) : most(a, b);
 }
 
 // A scalar source of a row whose elements have 16 bits: inline floats are of the element's format.
