@@ -29,7 +29,7 @@ void read(const nlohmann::json& json, const char* key, Value& value, std::string
 }  // namespace
 
 std::string_view name(DataType) { return "fp8_e4m3fn"; }
-std::string_view name(Softmax) { return "exact"; }
+std::string_view name(Softmax softmax) { return softmax == Softmax::lean ? "lean" : "exact"; }
 
 DataType parse_dtype(std::string_view text) {
   if (text == "fp8" || text == "e4m3" || text == "fp8_e4m3fn") return DataType::fp8_e4m3fn;
@@ -37,8 +37,9 @@ DataType parse_dtype(std::string_view text) {
 }
 
 Softmax parse_softmax(std::string_view text) {
-  if (text == "exact") return Softmax::exact;
-  throw Error("softmax '{}' is not supported; accepted: exact", text);
+  for (const Softmax softmax : {Softmax::lean, Softmax::exact})
+    if (text == name(softmax)) return softmax;
+  throw Error("softmax '{}' is not supported; accepted: lean, exact", text);
 }
 
 AttentionConfig config_from_json(const nlohmann::json& json, std::string_view source) {

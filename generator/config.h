@@ -11,7 +11,8 @@
 namespace zyfa::generator {
 
 enum class DataType { fp8_e4m3fn };
-enum class Softmax { exact };
+// How probabilities are made: 2^x rounded to e4m3, or its code by one multiply-add (schedules/softmax.h).
+enum class Softmax { lean, exact };
 
 std::string_view name(DataType);
 std::string_view name(Softmax);
@@ -21,7 +22,7 @@ struct AttentionConfig {
   int head_dim = 128;                     // elements of a query or key
   int v_head_dim = 128;                   // elements of a value
   bool causal = true;                     // bottom-right: key j is visible to query i iff j <= i + Sk - Sq
-  Softmax softmax = Softmax::exact;
+  Softmax softmax = Softmax::lean;
   bool lse = false;             // also write the log-sum-exp of each row
   int code_object_version = 5;  // 5 or 6
 
@@ -35,6 +36,6 @@ AttentionConfig config_from_json(const nlohmann::json& json, std::string_view so
 nlohmann::ordered_json to_json(const AttentionConfig& config);
 
 DataType parse_dtype(std::string_view text);   // "fp8" and "e4m3"; throws Error that lists these
-Softmax parse_softmax(std::string_view text);  // "exact"; throws Error that lists these
+Softmax parse_softmax(std::string_view text);  // "lean", "exact"; throws Error that lists these
 
 }  // namespace zyfa::generator

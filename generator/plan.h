@@ -20,7 +20,7 @@ struct LdsPlan {
   int k_slices = 0, v_slices = 0;    // per tile
   int k_offset = 0, v_offset = 0;    // within a buffer, bytes
   int buffer_stride = 0;             // from one buffer (K tile and V tile) to the next, bytes
-  static constexpr int buffers = 2;  // one is filled while the other is read
+  static constexpr int buffers = 3;  // schedules/ping_pong.cpp: two are read, the third is filled
   int total_bytes() const { return buffers * buffer_stride; }
 };
 
@@ -30,8 +30,15 @@ struct AttentionPlan {
   int queries_per_wave = 32;
   int keys_per_tile = 128;
   // Probabilities are multiplied by 2^lift before rounding to e4m3, to keep the small ones out of the subnormals
-  // (kernel.md 4). The row's largest is then exactly 2^lift.
+  // (kernel.md 4). The largest of the row's first tile is then exactly 2^lift.
   int lift_log2 = 8;
+  // Lean softmax: added to the code before rounding. Between powers of two the code's straight line lies above 2^x, by
+  // 0.33 of a code on average. This value gave the least error (docs/numerics.md).
+  float lean_offset = -0.45f;
+  // A new maximum of a row becomes its reference where it weighs more than 1 / weighty_share of what the row's total
+  // will be (schedules/softmax.h). A power of two. Lower values cost accuracy, higher ones clocks where sequences are
+  // short: docs/numerics.md.
+  int weighty_share = 256;
   LdsPlan lds;
   std::string symbol;  // unique per configuration
 

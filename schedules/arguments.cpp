@@ -2,7 +2,6 @@
 
 #include "generator/kernargs.h"
 
-#include <limits>
 #include <numbers>
 
 namespace zyfa::schedules {
@@ -113,23 +112,16 @@ void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_
   k.s_mov_b32(resource[3], raw_buffer_word3);
 }
 
-S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place) {
-  const S<1> factor = k.sgpr("softmax_scale * q_descale * k_descale * log2(e)");
+void exponent_factor(Builder& k, V<1> factor, const Arguments& args, const Place& place) {
   const auto scope = k.scope();
   const S<1> q_descale = k.sgpr("q_descale"), k_descale = k.sgpr("k_descale");
   Token loaded = load_per_head(k, q_descale, args.q_descale, place.batch, place.kv_head);
   loaded |= load_per_head(k, k_descale, args.k_descale, place.batch, place.kv_head);
   k.wait(loaded);
-  const V<1> t = k.vgpr("exponent factor");
-  k.v_mov_b32(t, args.softmax_scale);
-  k.v_mul_f32(t, q_descale, t);
-  k.v_mul_f32(t, k_descale, t);
-  k.v_mul_f32(t, std::numbers::log2e_v<float>, t);
-  k.v_max_f32(t, std::numeric_limits<float>::min(), t);
-  k.v_min_f32(t, std::numeric_limits<float>::max(), t);
-  k.settle();
-  k.v_readfirstlane_b32(factor, t);
-  return factor;
+  k.v_mov_b32(factor, args.softmax_scale);
+  k.v_mul_f32(factor, q_descale, factor);
+  k.v_mul_f32(factor, k_descale, factor);
+  k.v_mul_f32(factor, std::numbers::log2e_v<float>, factor);
 }
 
 }  // namespace zyfa::schedules

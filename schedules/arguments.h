@@ -62,8 +62,7 @@ inline constexpr std::uint32_t raw_buffer_word3 = 0x00020000;
 // stores are dropped. rows * row_stride must fit 32 bits (generator::max_row_stride_bytes sees to that).
 void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_stride);
 
-// What turns a dot product of codes into an exponent of two: softmax_scale * q_descale * k_descale * log2(e), clamped
-// to the normal numbers: a masked score of -infinity stays one when softmax_scale is 0, and 0 times the factor is 0.
-S<1> exponent_factor(Builder& k, const Arguments& args, const Place& place);
+// factor = what turns a dot product of codes into an exponent of two: softmax_scale * q_descale * k_descale * log2(e).
+void exponent_factor(Builder& k, V<1> factor, const Arguments& args, const Place& place);
 
 }  // namespace zyfa::schedules

@@ -1,11 +1,11 @@
 #include "schedules/catalog.h"
 
-#include "schedules/attention_forward.h"
+#include "schedules/ping_pong.h"
 
 namespace zyfa::schedules {
 
 generator::KernelBody build_kernel(const generator::AttentionPlan& plan, const isa::Machine& machine) {
-  return attention_forward_hd128(plan, machine);
+  return ping_pong(plan, machine);
 }
 
 }  // namespace zyfa::schedules

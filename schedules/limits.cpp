@@ -11,7 +11,7 @@ Limits allocate(Builder& k) {
 // A wave that lies wholly behind the last query has nothing to compute: it only takes part in loading the tiles.
 void drop_idle_wave(Builder& k, const Limits& limits, const Arguments& args, const Place& place) {
   k.s_cmp_lt_u32(place.first_query, args.seqlen_q);
-  k.s_cselect_b32(limits.full, limits.full, 0);
+  k.s_cselect_b32(limits.all, limits.all, 0);
   k.s_cselect_b32(limits.wave, limits.wave, 0);
 }
 
@@ -27,9 +27,9 @@ void keys_seen(Builder& k, S<1> limit, S<1> first, int rows, S<1> diagonal, cons
 
 }  // namespace
 
-Limits full_limits(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
+Limits full_limits(Builder& k, const Arguments& args, const Place& place) {
   const Limits limits = allocate(k);
-  k.s_and_b32(limits.full, args.seqlen_k, -plan.keys_per_tile);
+  k.s_mov_b32(limits.all, args.seqlen_k);
   k.s_mov_b32(limits.wave, args.seqlen_k);
   k.s_mov_b32(limits.workgroup, args.seqlen_k);
   k.v_mov_b32(limits.row, args.seqlen_k);
@@ -43,8 +43,7 @@ Limits causal_limits(Builder& k, const AttentionPlan& plan, const Arguments& arg
   const S<1> diagonal = k.sgpr("seqlen_k - seqlen_q");
   const V<1> keys = k.vgpr("seqlen_k");
   k.s_sub_i32(diagonal, args.seqlen_k, args.seqlen_q);
-  keys_seen(k, limits.full, place.first_query, 1, diagonal, args);
-  k.s_and_b32(limits.full, limits.full, -plan.keys_per_tile);
+  keys_seen(k, limits.all, place.first_query, 1, diagonal, args);
   keys_seen(k, limits.wave, place.first_query, plan.queries_per_wave, diagonal, args);
   keys_seen(k, limits.workgroup, place.workgroup_first_query, plan.queries_per_workgroup(), diagonal, args);
   drop_idle_wave(k, limits, args, place);

@@ -1,9 +1,20 @@
 #include "schedules/output.h"
 
+#include <cmath>
 #include <numbers>
 
 namespace zyfa::schedules {
 namespace {
+
+// value += the same of lane l+32 or l-32: the two lanes of a query hold parts of one sum.
+void add_other_half(Builder& k, V<1> value) {
+  const auto scope = k.scope();
+  const V<1> other = k.vgpr("the other half's part");
+  k.v_mov_b32(other, value);
+  k.settle();
+  k.v_permlane32_swap_b32(value, other);
+  k.v_add_f32(value, value, other);
+}
 
 // 32 elements of the value dim to memory. Packing leaves each lane with 4 consecutive elements of 8; exchanging them
 // between lanes l and l+32 gives every lane 8 consecutive ones, 16 bytes, of every other 8.
@@ -34,8 +45,9 @@ void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, 
   k.v_lshl_add_u32(address, half, 4, address);
 
   // A row that saw any key has a total of at least 2^lift, so the bound acts on empty rows alone: 0 / 1 = 0.
-  k.settle();
-  k.v_max_f32(scale, 1.0f, rows.total[0]);
+  k.v_mov_b32(scale, rows.total);
+  add_other_half(k, scale);
+  k.v_max_f32(scale, 1.0f, scale);
   k.v_rcp_f32(scale, scale);
   k.settle();
   k.wait(loaded);
@@ -45,12 +57,25 @@ void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, 
 }
 
 void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const RowState& rows,
-               S<1> factor) {
+               const ScoreScale& scale) {
   const auto scope = k.scope();
+  const V<1> address = k.vgpr("LSE address"), value = k.vgpr("LSE");
+  k.v_mov_b32(value, *rows.unrounded);
+  add_other_half(k, value);
+  k.v_log_f32(value, value);
+  {
+    // The factor without the bounds that scale.octaves has.
+    const auto inner = k.scope();
+    const V<1> factor = k.vgpr("octaves of a product"), reference = k.vgpr("reference");
+    exponent_factor(k, factor, args, place);
+    k.v_mul_f32(reference, -std::ldexp(1.0f, scale.shift), rows.bias[0]);
+    k.v_fma_f32(value, reference, factor, value);
+  }
+  k.v_mul_f32(value, std::numbers::ln2_v<float>, value);
+
   const S<2> base = k.sgpr<2>("LSE of the head");
   const S<4> resource = k.sgpr<4>("LSE resource");
   const S<1> row_bytes = k.sgpr("bytes of a LSE row");
-  const V<1> address = k.vgpr("LSE address"), value = k.vgpr("LSE");
   k.s_mov_b64(base, args.lse.base);
   advance(k, base, place.batch, args.lse.batch_stride);
   advance(k, base, place.head, args.lse.head_stride);
@@ -62,19 +87,6 @@ void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, con
   }
   make_resource(k, resource, base, queries_of_wave(k, plan, args, place), row_bytes);
   k.v_lshlrev_b32(address, 2, place.lane);
-
-  // The two lanes of a query have summed up different keys.
-  const V<1> other = k.vgpr("sum of the other half");
-  k.v_mov_b32(value, *rows.unrounded);
-  k.v_mov_b32(other, *rows.unrounded);
-  k.settle();
-  k.v_permlane32_swap_b32(value, other);
-  k.v_add_f32(value, value, other);
-  k.v_log_f32(value, value);
-  k.settle();
-  k.v_subrev_f32(value, static_cast<float>(plan.lift_log2), value);
-  k.v_fma_f32(value, rows.maximum, factor, value);
-  k.v_mul_f32(value, std::numbers::ln2_v<float>, value);
   k.s_mov_b32(isa::exec_hi, 0);
   k.buffer_store_dword(value, address, resource, 0, {.offen = true});
 }

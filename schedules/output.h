@@ -11,10 +11,10 @@ namespace zyfa::schedules {
 void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, V<64> o,
                   const RowState& rows);
 
-// LSE[query] = ln(sum of exp(logits)) = ln 2 * (factor * maximum - lift + log2(unrounded)), from the sum
+// LSE[query] = ln(sum of exp(logits)) = ln 2 * (octaves * reference + log2(unrounded)), from the sum
 // before rounding, which `rows` must hold; -infinity where no key was visible.
 // Leaves EXEC with the lower half only, so nothing but the end may follow.
 void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const RowState& rows,
-               S<1> factor);
+               const ScoreScale& scale);
 
 }  // namespace zyfa::schedules

@@ -1,44 +1,111 @@
 // Steps of the softmax between the two matrix products, in the transposed form: a lane's registers all belong to query
 // lane%32, lanes l and l+32 share a query and hold different keys.
 //
-// Register r of key block b in `s` (V<64>: s.at<16>(16*b)) is key 32*b + 8*(r/4) + 4*(lane/32) + r%4 of the tile.
+// Register r of key block b in `s` (V<64>: s.at<16>(16*b)) is key 32*b + 8*(r/4) + 4*(lane/32) + r%4 of the tile. A
+// score there is the dot product minus the row's reference, times 2^-ScoreScale::shift. The reference is a maximum of
+// the row's scores, so that the largest weight is a power of two and rounds without error. Each 64 keys have an
+// exponent of their own: probabilities are rounded after division by 2^exponent, which brings the largest of the block
+// near 2^lift, and the matrix instruction multiplies them by it again (kernel.md 4). So the reference need not move
+// with every new maximum, only with one that weighs.
 #pragma once
 
 #include "schedules/arguments.h"
 
+#include <array>
+#include <functional>
 #include <optional>
+#include <vector>
 
 namespace zyfa::schedules {
 
+// How scores count. An octave is a factor of two between probabilities.
+struct ScoreScale {
+  int shift;     // the first product's matrix instructions multiply by 2^-shift
+  V<1> factors;  // E8M0 scale operands: byte 0 is 2^-(shift/2) for Q and for K, byte 1 is 1
+  S<1> octaves;  // octaves in a unit of a score
+  S<1> codes;    // lean only: what a unit adds to a code's fixed-point form (lean_probabilities)
+};
+ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
+
 // What a row's softmax carries from tile to tile.
 struct RowState {
-  V<1> maximum;  // largest score so far, in units of the dot product
-  V<4> total;    // sum of the rounded, lifted probabilities; all four registers are equal
-  // Sum of the lane's own lifted probabilities before rounding, kept for the log-sum-exp alone: rounding shifts a sum
-  // of equal probabilities by up to 6 %, which O's division cancels and the LSE would show.
-  std::optional<V<1>> unrounded;
+  V<16> bias;  // C of a key block's first product: minus the row's reference, in every register
+  V<1> total;  // of the rounded, lifted probabilities; lanes l and l+32 have a part each
+  std::optional<V<1>>
+      unrounded;  // the same before rounding and without the lift, kept for the log-sum-exp alone:
+                  // rounding shifts a sum of equal probabilities by up to 6 %, which O's division cancels
+  std::array<V<1>, 2> exponent;  // of each 64 keys, as 2^23 + 127 + exponent: the low byte is its E8M0 form
+  std::array<V<4>, 2> sums;      // rounded probabilities of each 64 keys: register 0, divided by 2^exponent
+  V<1> no_exponent;              // 2^23 + 127
+  V<1> no_octaves;               // exact: 2^23 + 127 + lift; lean: the lift's code in fixed point
 };
-RowState start_rows(Builder& k, bool keep_unrounded);
+RowState start_rows(Builder& k, const AttentionPlan& plan);
 
-// Scores of keys from `row_limit` on become -infinity. `row_limit` counts from the sequence's first key, as does
-// `tile_key`, the tile's first.
-void mask_scores(Builder& k, V<64> s, V<1> row_limit, S<1> tile_key, V<1> lane);
-
-// rows.maximum takes in the tile's scores. Where it rises anywhere in the wave, output and sums are brought to the new
-// one: multiplied by 2^(factor * (old - new)).
-void raise_maximum(Builder& k, V<64> s, const RowState& rows, V<64> o, S<1> factor);
-
-// Scores become rounded probabilities 2^(factor * (s - maximum) + lift) in e4m3, four to a register: the result is the
-// B operand of O^T = V^T P^T, p.at<8>(8*half) for 64 keys each. Its 16 registers are the first of `s`.
-V<16> probabilities(Builder& k, V<64> s, const RowState& rows, S<1> factor, int lift);
-
-// Adds a 64-key block of rounded probabilities to the rows' totals on the matrix pipe. `ones` is what ones_operand
-// made.
+// A against which the matrix pipe adds up probabilities: sparse ones (v_smfmac).
 //
-// The 32x32x64 operand that p is (column lane%32, two lanes to a column) reads as a 16x16x128 operand with columns
-// lane%16: queries n and n+16 fall into column n, from lanes whose bit 4 is 0 and 1. Rows 4g..4g+3 of the result belong
-// to lanes 16g..16g+15, so `ones` has ones where bit 4 of the lane that supplies the keys equals bit 2 of the row.
-void add_to_total(Builder& k, const RowState& rows, V<8> ones, V<8> p);
-V<8> ones_operand(Builder& k, const Place& place);
+// P of 64 keys as the 32x32x64 instruction reads it (column lane%32, two lanes a column) reads as a 128x16 matrix whose
+// columns are lane%16: queries n and n+16 share column n, and 16 of each 32 k are n's. Sparse A takes 2 of each 4 k, so
+// row 4g of the result has ones where the k belong to the queries of lanes 16g..16g+15, first halves of the four k for
+// g < 2, second halves else: register 0 of lanes l and l+32 then hold the two parts of query l's sum. Other rows are
+// zero.
+struct Ones {
+  V<4> values;
+  V<1> index;
+};
+Ones make_ones(Builder& k, const Place& place);
+void sum_probabilities(Builder& k, const RowState& rows, const Ones& ones, V<8> p, int half);
+
+// Largest score of each 64 keys, in lanes l and l+32 alike. -infinity where all are hidden.
+struct Maxima {
+  std::array<V<1>, 2> of;
+};
+// `meanwhile` is emitted where the exchange between lanes has to wait.
+void find_maxima(Builder& k, V<64> s, const Maxima& maxima, const std::function<void()>& meanwhile);
+
+// The first tile's: the larger maximum becomes the row's reference.
+void set_reference(Builder& k, const ScoreScale& scale, V<64> s, const RowState& rows, const Maxima& maxima);
+
+// Adds the sums of the tile before to the total and clears them for the next.
+void add_sums(Builder& k, const RowState& rows);
+
+// The exponents that bring each 64 keys' maximum nearest to the lift.
+void choose_exponents(Builder& k, const ScoreScale& scale, const RowState& rows, const Maxima& maxima);
+
+// From which weight on a score moves its row's reference. The total that a row will have is what it has, times the keys
+// that the wave sees over those so far, as powers of two: with similar keys a maximum that comes early will not be the
+// last. A weight counts by its exponent.
+struct Moving {
+  S<1> keys;  // (exponent bits of) 2^lift * AttentionPlan::weighty_share / 2^floor(log2(keys that the wave sees)) / 2
+};
+Moving start_moving(Builder& k, const AttentionPlan& plan, S<1> keys_seen);
+
+// Looks for scores above their row's reference that weigh more than 1 / weighty_share of what the row's total will be,
+// and goes to `found` if a row of the wave has one. `risen` is by how much the rows' maxima lie above their references,
+// at least 0. `keys`: how many the wave has seen, not 0.
+void find_weighty(Builder& k, const Moving& moving, S<1> keys, const RowState& rows, const Maxima& maxima, V<1> risen,
+                  generator::Label found);
+
+// The rows' references rise by `risen`: output, totals, bias, maxima and exponents are brought to the new ones. The
+// tile's scores stay relative to the old ones, by `risen`, which is what is left to subtract: 0 where it is so much
+// that the scores themselves had to be moved.
+void raise_references(Builder& k, const ScoreScale& scale, V<64> s, const RowState& rows, const Maxima& maxima,
+                      V<1> risen, V<64> o);
+
+// Work of a wave that fits between its matrix instructions.
+using Errands = std::vector<std::function<void()>>;
+
+// Scores become e4m3 probabilities, four to a register: p.at<8>(8*half) is the B operand of O^T = V^T P^T for 64 keys.
+// `risen` is still to be subtracted from the scores.
+//
+// Exact: 2^x. Lean: as an integer an e4m3 number grows by 8 an octave, so the code of about 2^x is 8*x + constant
+// (ZYFA, kernel.md 1). One multiply-add makes the code as a fixed-point number, in the bits of a denormal: code *
+// 2^-133 has the bits code << 16. v_ashr_pk_u8_i32 cuts the fraction off and saturates what is below 0.
+void exact_probabilities(Builder& k, const ScoreScale& scale, V<64> s, V<16> p, const RowState& rows,
+                         std::optional<V<1>> risen);
+// The exact probabilities of keys 64..127 are left in `s`: they are converted in the matrix phase, before new scores
+// overwrite them, for the vector phase is the longer one.
+Errands late_conversions(Builder& k, V<64> s, V<16> p);
+void lean_probabilities(Builder& k, const ScoreScale& scale, V<64> s, V<16> p, const RowState& rows,
+                        std::optional<V<1>> risen);
 
 }  // namespace zyfa::schedules

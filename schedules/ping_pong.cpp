@@ -1,0 +1,376 @@
+// A workgroup of 8 waves holds 256 queries, 32 to a wave, and walks along the keys in tiles of 128. Waves w and w+4
+// share a SIMD and take turns: while one multiplies (scores of a tile, output of the tile before), the other makes
+// probabilities. Each phase begins with a barrier, so that the matrix pipe goes from one to the other; waves 4 to 7 run
+// one phase behind.
+//
+//   phase        0        1        2        3        4    ...
+//   waves 0..3   M        V        M        V        M
+//   waves 4..7            M        V        M        V
+//                     M of trip t: S(t+1) = K(t+1) Q, O += V(t) P(t); V of trip t: P(t+1) from S(t+1)
+//
+// Tiles of K and V arrive by LDS-DMA in three buffers. M of trip t sends for K(t+3) and V(t+2), into the buffers of
+// K(t) and V(t-1), which both groups have left a phase ago. What it sent for has arrived when V of the same trip ends,
+// and the barrier behind that tells the others, two phases before anybody reads it.
+
+#include "schedules/ping_pong.h"
+
+#include "schedules/limits.h"
+#include "schedules/output.h"
+#include "schedules/products.h"
+
+#include <array>
+#include <bit>
+
+namespace zyfa::schedules {
+namespace {
+
+using generator::Arrival;
+using generator::KernelBody;
+using generator::Label;
+
+constexpr int fragments_ahead = 4;
+
+// All that a wave holds on its way along the keys. Trip t scores tile t+1, the first trip is -1.
+struct Walk {
+  const AttentionPlan& plan;
+  const Arguments& args;
+  Limits limits;
+  TileSource keys, values;
+  Tile tile;
+  ScoreScale scale;
+  RowState rows;
+  Moving moving;
+  Ones ones;
+  Sight sight;
+  V<1> key_lanes, value_lanes;                           // LDS read addresses relative to a buffer, bytes
+  S<1> scored_buffer, weighed_buffer;                    // LDS offsets of tiles t+1 and t, bytes
+  S<1> whole;                                            // tiles that start below this are seen whole
+  Arrival tiles;                                         // LDS-DMA of tiles, and Q
+  std::array<Arrival, fragments_ahead> first_fragments;  // what a matrix phase starts with
+  V<32> fragments;                                       // matrix operands on their way from LDS
+
+  V<8> fragment(std::size_t i) const { return fragments.at<8>(static_cast<int>(8 * (i % fragments_ahead))); }
+};
+
+// to = LDS offset of the buffer that holds neither tile t+1 nor tile t.
+void third_buffer(Builder& k, const Walk& w, S<1> to) {
+  k.s_sub_u32(to, 3 * w.plan.lds.buffer_stride, w.scored_buffer);
+  k.s_sub_u32(to, to, w.weighed_buffer);
+}
+
+// The tile that starts `keys_on` behind tile t+1 is the next of its source; these two send for it.
+void bound_next(Builder& k, const Walk& w, const TileSource& source, int keys_on) {
+  const auto scope = k.scope();
+  const S<1> rows = k.sgpr("rows left");
+  k.s_sub_u32(rows, w.args.seqlen_k, w.sight.tile_key);
+  k.s_sub_u32(rows, rows, keys_on);
+  bound_tile(k, w.plan, source, rows);
+}
+void fetch_next(Builder& k, const Walk& w, const TileSource& source, int keys_on, S<1> buffer) {
+  const auto scope = k.scope();
+  const S<1> key = k.sgpr("first key of the tile sent for");
+  const Label unneeded = k.label("tile_unneeded");
+  k.s_add_u32(key, w.sight.tile_key, keys_on);
+  k.s_cmp_lt_u32(key, w.limits.workgroup);
+  k.s_cbranch_scc0(unneeded);
+  k.join(w.tiles, fetch_tile(k, source, buffer));
+  k.bind(unneeded);
+}
+
+// Tiles 0 and the keys of tile 1, before the first trip.
+void fetch_first_tiles(Builder& k, const Walk& w) {
+  const auto scope = k.scope();
+  const S<1> second = k.sgpr("buffer of tile 1");
+  third_buffer(k, w, second);
+  const auto fetch = [&](const TileSource& source, int keys_on, S<1> buffer) {
+    bound_next(k, w, source, keys_on);
+    fetch_next(k, w, source, keys_on, buffer);
+    next_tile(k, source);
+  };
+  fetch(w.keys, 0, w.scored_buffer);
+  fetch(w.values, 0, w.scored_buffer);
+  fetch(w.keys, w.plan.keys_per_tile, second);
+}
+
+// What a matrix phase has to send for, K(t+3) and V(t+2), in pieces that fit between its instructions.
+Errands errands(Builder& k, const Walk& w) {
+  const int keys_on = 2 * w.plan.keys_per_tile, values_on = w.plan.keys_per_tile;
+  return {[&k, &w, keys_on] { bound_next(k, w, w.keys, keys_on); },
+          [&k, &w, keys_on] { fetch_next(k, w, w.keys, keys_on, w.weighed_buffer); },
+          [&k, &w] { next_tile(k, w.keys); },
+          [&k, &w, values_on] { bound_next(k, w, w.values, values_on); },
+          [&k, &w, values_on] {
+            const auto scope = k.scope();
+            const S<1> buffer = k.sgpr("third buffer");
+            third_buffer(k, w, buffer);
+            fetch_next(k, w, w.values, values_on, buffer);
+          },
+          [&k, &w] { next_tile(k, w.values); }};
+}
+
+void read_first_fragments(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps) {
+  for (std::size_t i = 0; i < fragments_ahead; ++i) k.join(w.first_fragments[i], steps[i].read(w.fragment(i)));
+}
+
+// Runs the steps, reads four operands ahead; the first four are on their way. An errand after each of the first steps.
+void multiply(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps, const Errands& list) {
+  std::vector<Token> arriving(steps.size());
+  k.s_setprio(1);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i < fragments_ahead)
+      k.wait(w.first_fragments[i]);
+    else
+      k.wait(arriving[i]);
+    steps[i].multiply(w.fragment(i));
+    if (const std::size_t next = i + fragments_ahead; next < steps.size())
+      arriving[next] = steps[next].read(w.fragment(next));
+    if (i < list.size()) list[i]();
+  }
+  for (std::size_t i = steps.size(); i < list.size(); ++i) list[i]();
+  k.s_setprio(0);
+}
+
+template <class T>
+std::vector<T> operator+(std::vector<T> a, const std::vector<T>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+void make_probabilities(Builder& k, const Walk& w, std::optional<V<1>> risen = {}) {
+  const auto make = w.plan.config.softmax == generator::Softmax::lean ? lean_probabilities : exact_probabilities;
+  make(k, w.scale, w.tile.s, w.tile.p, w.rows, risen);
+}
+
+// Trip t becomes trip t+1.
+void step_on(Builder& k, const Walk& w) {
+  const auto scope = k.scope();
+  const S<1> next = k.sgpr("next buffer");
+  third_buffer(k, w, next);
+  k.s_mov_b32(w.weighed_buffer, w.scored_buffer);
+  k.s_mov_b32(w.scored_buffer, next);
+  k.s_add_u32(w.sight.tile_key, w.sight.tile_key, w.plan.keys_per_tile);
+  k.v_add_u32(w.tile.key_address, w.scored_buffer, w.key_lanes);
+  k.v_add_u32(w.tile.value_address, w.weighed_buffer, w.value_lanes);
+}
+
+// The end of a vector phase: on to the next trip, whose first operands are sent for. Earlier, the other wave's reads
+// would keep them out of the LDS queue and this wave from its work.
+void look_ahead(Builder& k, const Walk& w) {
+  const Label last = k.label("no_more_scores");
+  step_on(k, w);
+  k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
+  k.s_cbranch_scc0(last);
+  read_first_fragments(k, w, score_steps(k, w.plan, w.tile, w.scale, w.rows));
+  k.bind(last);
+}
+
+// Registers and labels of a vector phase. The way of references that rise stands behind the loop: it is rare.
+struct Weighing {
+  Maxima maxima;
+  V<1> risen;
+  Label rising, done;
+};
+Weighing start_phase(Builder& k) {
+  return {{{k.vgpr("maximum of keys 0..63"), k.vgpr("maximum of keys 64..127")}},
+          k.vgpr("rise over the reference"),
+          k.label("references_rise"),
+          k.label("weighed")};
+}
+
+// What is left of making P for the matrix phase.
+Errands late_work(Builder& k, const Walk& w) {
+  return w.plan.config.softmax == generator::Softmax::exact ? late_conversions(k, w.tile.s, w.tile.p) : Errands{};
+}
+
+// P of the first tile.
+void weigh_first(Builder& k, const Walk& w) {
+  const auto scope = k.scope();
+  const Maxima maxima{{k.vgpr("maximum of keys 0..63"), k.vgpr("maximum of keys 64..127")}};
+  find_maxima(k, w.tile.s, maxima, [] {});
+  set_reference(k, w.scale, w.tile.s, w.rows, maxima);
+  choose_exponents(k, w.scale, w.rows, maxima);
+  make_probabilities(k, w);
+  look_ahead(k, w);
+}
+
+// P of any other, while the sums of the tile before are at hand.
+void weigh(Builder& k, const Walk& w, const Weighing& phase) {
+  find_maxima(k, w.tile.s, phase.maxima, [&] { add_sums(k, w.rows); });
+  choose_exponents(k, w.scale, w.rows, phase.maxima);
+  find_weighty(k, w.moving, w.sight.tile_key, w.rows, phase.maxima, phase.risen, phase.rising);
+  make_probabilities(k, w);
+  k.bind(phase.done);
+  look_ahead(k, w);
+}
+
+// The part of `weigh` that stands elsewhere.
+void weigh_rising(Builder& k, const Walk& w, const Weighing& phase) {
+  k.bind(phase.rising);
+  raise_references(k, w.scale, w.tile.s, w.rows, phase.maxima, phase.risen, w.tile.o);
+  make_probabilities(k, w, phase.risen);
+  k.s_branch(phase.done);
+}
+
+// Trips as long as the tile to score starts below `end`.
+void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const std::vector<MatrixStep>& steps) {
+  const auto scope = k.scope();
+  const Weighing phase = start_phase(k);
+  const Label done = k.label(std::string(name) + "_done");
+  k.s_cmp_lt_u32(w.sight.tile_key, end);
+  k.s_cbranch_scc0(done);
+  const Label top = k.here(name);
+  k.s_barrier();
+  multiply(k, w, steps, late_work(k, w) + errands(k, w));
+  k.s_barrier();
+  weigh(k, w, phase);
+  k.s_cmp_lt_u32(w.sight.tile_key, end);
+  k.wait(w.tiles);
+  k.s_cbranch_scc1(top);
+  k.s_branch(done);
+  weigh_rising(k, w, phase);
+  k.bind(done);
+}
+
+// The one tile that a wave without a causal mask may see in part is the sequence's last: nothing is sent for any more.
+void last_trip(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps) {
+  const auto scope = k.scope();
+  const Weighing phase = start_phase(k);
+  const Label done = k.label("no_tile_in_part");
+  k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
+  k.s_cbranch_scc0(done);
+  k.s_barrier();
+  multiply(k, w, steps, late_work(k, w));
+  k.s_barrier();
+  weigh(k, w, phase);
+  k.s_branch(done);
+  weigh_rising(k, w, phase);
+  k.bind(done);
+}
+
+// The wave's whole way, from its first scores to its last output. It sees the first tile.
+void walk_keys(Builder& k, const Walk& w) {
+  const auto first = edge_score_steps(k, w.plan, w.tile, w.scale, w.rows, w.sight);
+  k.s_barrier();
+  read_first_fragments(k, w, first);
+  multiply(k, w, first, errands(k, w));
+  k.s_barrier();
+  weigh_first(k, w);
+  k.wait(w.tiles);
+
+  trips(k, w, "whole_tiles", w.whole,
+        score_steps(k, w.plan, w.tile, w.scale, w.rows) + output_steps(k, w.tile, w.scale, w.rows, w.ones));
+  const auto last = edge_output_steps(k, w.tile, w.scale, w.rows, w.ones, w.sight);
+  if (w.plan.config.causal)
+    trips(k, w, "edge_tiles", w.sight.some, first + last);
+  else
+    last_trip(k, w, first + last);
+
+  k.s_barrier();
+  read_first_fragments(k, w, last);
+  multiply(k, w, last, late_work(k, w) + (w.plan.config.causal ? errands(k, w) : Errands{}));
+  add_sums(k, w.rows);
+}
+
+// Phases of a wave that has nothing more to see: it brings its part of the tiles.
+void serve_others(Builder& k, const Walk& w) {
+  const Label done = k.label("served_others");
+  k.s_cmp_lt_u32(w.sight.tile_key, w.limits.workgroup);
+  k.s_cbranch_scc0(done);
+  const Label top = k.here("tiles_of_other_waves");
+  k.s_barrier();
+  step_on(k, w);
+  k.wait(w.tiles);
+  k.s_barrier();
+  for (const auto& errand : errands(k, w)) errand();
+  k.s_cmp_lt_u32(w.sight.tile_key, w.limits.workgroup);
+  k.s_cbranch_scc1(top);
+  k.bind(done);
+}
+
+// A barrier for waves 4 to 7 alone, or for the others: the groups' phases are one apart.
+void shift_phase(Builder& k, const Place& place, bool late_group) {
+  const Label other = k.label("other_group");
+  k.s_cmp_lt_u32(place.wave, 4);
+  if (late_group)
+    k.s_cbranch_scc1(other);
+  else
+    k.s_cbranch_scc0(other);
+  k.s_barrier();
+  k.bind(other);
+}
+
+// Causal workgroups with most to do start first.
+void last_tile_first(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile) {
+  const auto scope = k.scope();
+  const S<1> t = k.sgpr("tiles of queries");
+  k.s_add_u32(t, args.seqlen_q, plan.queries_per_workgroup() - 1);
+  k.s_lshr_b32(t, t, std::countr_zero(static_cast<unsigned>(plan.queries_per_workgroup())));
+  k.s_sub_u32(t, t, 1);
+  k.s_sub_u32(tile, t, tile);
+}
+
+}  // namespace
+
+KernelBody ping_pong(const AttentionPlan& plan, const isa::Machine& machine) {
+  Builder k(machine);
+  const S<2> kernarg = k.claim(S<2>{0}, "kernel arguments");
+  const S<1> tile = k.claim(S<1>{2}, "workgroup x: tile of queries");
+  const S<1> head = k.claim(S<1>{3}, "workgroup y: query head");
+  const S<1> batch = k.claim(S<1>{4}, "workgroup z: batch entry");
+  const V<1> work_item = k.claim(V<1>{0}, "work-item");
+
+  const Arguments args = load_arguments(k, kernarg);
+  if (plan.config.causal) last_tile_first(k, plan, args, tile);
+  const Place place = find_place(k, plan, args, tile, head, batch, work_item);
+  const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place) : full_limits(k, args, place);
+  const ScoreScale scale = score_scale(k, plan, args, place);
+  const Queries q = load_queries(k, plan, args, place);
+  const Walk w{plan,
+               args,
+               limits,
+               key_source(k, plan, args, place),
+               value_source(k, plan, args, place),
+               {k.vgpr<64>("S"), k.vgpr<16>("P"), k.vgpr<64>("O"), q, k.vgpr("K address"), k.vgpr("V address")},
+               scale,
+               start_rows(k, plan),
+               start_moving(k, plan, limits.wave),
+               make_ones(k, place),
+               {k.sgpr("first key of the tile"), limits.all, limits.wave, limits.row, place.lane},
+               key_read_address(k, plan, place),
+               value_read_address(k, plan, place),
+               k.sgpr("LDS buffer of the tile"),
+               k.sgpr("LDS buffer of the tile before"),
+               k.sgpr("keys of tiles seen whole"),
+               k.arrival(),
+               {k.arrival(), k.arrival(), k.arrival(), k.arrival()},
+               k.vgpr<32>("K and V fragments")};
+  k.s_and_b32(w.whole, limits.all, -plan.keys_per_tile);
+  k.s_mov_b32(w.sight.tile_key, 0);
+  k.s_mov_b32(w.scored_buffer, 0);
+  k.s_mov_b32(w.weighed_buffer, 2 * plan.lds.buffer_stride);
+  k.v_mov_b32(w.tile.key_address, w.key_lanes);
+  for (int i = 0; i < 64; ++i) k.v_mov_b32(w.tile.o[i], 0);
+  k.join(w.tiles, q.loaded);
+  fetch_first_tiles(k, w);
+  k.wait(w.tiles);
+
+  const Label blind = k.label("sees_nothing"), seen = k.label("seen_all");
+  shift_phase(k, place, true);
+  k.s_cmp_eq_u32(limits.wave, 0);
+  k.s_cbranch_scc1(blind);
+  walk_keys(k, w);
+  k.s_branch(seen);
+  k.bind(blind);
+  k.s_barrier();
+  for (const auto& errand : errands(k, w)) errand();
+  k.bind(seen);
+  serve_others(k, w);
+  shift_phase(k, place, false);
+
+  store_output(k, plan, args, place, w.tile.o, w.rows);
+  if (plan.config.lse) store_lse(k, plan, args, place, w.rows, scale);
+  k.s_endpgm();
+  return k.finish();
+}
+
+}  // namespace zyfa::schedules
