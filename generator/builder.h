@@ -118,6 +118,16 @@ class Builder {
 #define SOPP(op, ...)          void op(ZYFA_WHERE) { add(Op::op, where, {}); }
 #define SOPP_COUNT(op, ...)    void op(int count, ZYFA_WHERE) { add(Op::op, where, {}, Operand(isa::OperandKind::integer, static_cast<std::uint32_t>(count))); }
 #define WAITCNT(op)            void op(Modifiers counts, ZYFA_WHERE) { add(Op::op, where, counts); }
+#define GET_PC(op)             void op(S<2> d, ZYFA_WHERE) { add(Op::op, where, {}, d); }
+#define SET_PC(op)             void op(S<2> address, ZYFA_WHERE) { add(Op::op, where, {}, address); }
+#define CALL(op)               void op(S<2> d, S<2> address, ZYFA_WHERE) { add(Op::op, where, {}, d, address); }
+#define GET_REG(op)            void op(S<1> d, isa::HardwareField field, ZYFA_WHERE) { add(Op::op, where, {}, d, integer(field.code())); }
+#define SET_REG(op)            void op(isa::HardwareField field, S<1> a, ZYFA_WHERE) { add(Op::op, where, {}, integer(field.code()), a); }
+#define SET_REG_LITERAL(op)    void op(isa::HardwareField field, std::uint32_t value, ZYFA_WHERE) { add(Op::op, where, {}, integer(field.code()), Operand::constant(value)); }
+#define INDEX_ON(op)           void op(ScalarSource<ZYFA_T(u32)> index, std::uint32_t operands, ZYFA_WHERE) { add(Op::op, where, {}, index.operand, integer(operands)); }
+#define INDEX_OFF(op)          void op(ZYFA_WHERE) { add(Op::op, where, {}); }
+#define INDEX_OPERANDS(op)     void op(std::uint32_t operands, ZYFA_WHERE) { add(Op::op, where, {}, integer(operands)); }
+#define INDEX(op)              void op(ScalarSource<ZYFA_T(u32)> index, ZYFA_WHERE) { add(Op::op, where, {}, index.operand); }
 #define SMEM_LOAD(op, dw)      Token op(S<dw> d, S<2> base, std::uint32_t offset, ZYFA_WHERE) { return memory(Op::op, where, {}, d, base, Operand(isa::OperandKind::literal, offset)); }
 #define SMEM_TIME(op)          Token op(S<2> d, ZYFA_WHERE) { return memory(Op::op, where, {}, d); }
 #define SMEM_CACHE(op)         Token op(ZYFA_WHERE) { return memory(Op::op, where, {}); }
@@ -185,6 +195,7 @@ class Builder {
 #define DS_ATOMIC_RTN(op, T, ...) Token op(Data<ZYFA_D(T)> d, V<1> address, Data<ZYFA_D(T)> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, data.operand); }
 #define DS_COMPARE(op, T, ...) DS_WRITE2(op, ZYFA_D(T))
 #define DS_COMPARE_RTN(op, T, ...) Token op(Data<ZYFA_D(T)> d, V<1> address, Data<ZYFA_D(T)> first, Data<ZYFA_D(T)> second, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, address, first.operand, second.operand); }
+#define DS_COUNT(op, ...)      Token op(Data<1> d, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand); }
 #define DS_PERMUTE(op, ...)    DS_ATOMIC_RTN(op, u32)
 #define DS_SWIZZLE(op)         Token op(Data<1> d, Data<1> data, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, d.operand, data.operand); }
 #define BUFFER_LOAD(op, dw) \
@@ -203,6 +214,7 @@ class Builder {
 #define GLOBAL_LOAD_LDS(op, ...) \
   Token op(V<2> address, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, Operand{}); } \
   Token op(V<1> address, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, base); }
+#define GLOBAL_LOAD_LDS_PART(op, ...) GLOBAL_LOAD_LDS(op, 1)
 #define GLOBAL_STORE(op, b) \
   Token op(V<2> address, Data<(b + 3) / 4> data, Off, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand, Operand{}); } \
   Token op(V<1> address, Data<(b + 3) / 4> data, S<2> base, Modifiers m = {}, ZYFA_WHERE) { return memory(Op::op, where, m, address, data.operand, base); }
@@ -233,6 +245,7 @@ class Builder {
 
  private:
   static Operand literal(float value) { return {isa::OperandKind::literal, std::bit_cast<std::uint32_t>(value)}; }
+  static Operand integer(std::uint32_t number) { return {isa::OperandKind::integer, number}; }
   static Operand immediate16(std::int16_t value) {
     return {isa::OperandKind::literal, static_cast<std::uint16_t>(value)};
   }

@@ -83,6 +83,44 @@ class Reader {
     fail("{} at address {:#x} is in no section", what, address);
   }
 
+  // What the program headers ask to be loaded.
+  std::vector<Segment> segments() const {
+    std::vector<Segment> segments;
+    std::uint64_t all = 0;
+    for (const auto& header : value(elf_.program_headers())) {
+      if (header.p_type != elf::PT_LOAD) continue;
+      const std::uint64_t size = header.p_memsz, in_file = header.p_filesz, from = header.p_offset;
+      if (in_file > size || from > bytes_.size() || in_file > bytes_.size() - from)
+        fail("a segment of {} bytes at offset {:#x} is not in the file", in_file, from);
+      all += size;
+      if (size > most_loaded || all > most_loaded)
+        fail("segments of more than {} bytes in all are not loaded", most_loaded);
+      Segment segment{header.p_vaddr, (header.p_flags & elf::PF_W) != 0, std::vector<std::byte>(size)};
+      std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(from), in_file, segment.bytes.begin());
+      segments.push_back(std::move(segment));
+    }
+    return segments;
+  }
+
+  // Of the loaded tables: addresses of code and data of the object itself.
+  std::vector<Relocation> relocations() const {
+    std::vector<Relocation> relocations;
+    for (const SectionHeader& table : sections_) {
+      if (table.sh_type != elf::SHT_RELA || (table.sh_flags & elf::SHF_ALLOC) == 0) continue;
+      const SectionHeader* symbols = value(elf_.getSection(table.sh_link));
+      for (const auto& entry : value(elf_.relas(table))) {
+        auto target = static_cast<std::uint64_t>(entry.r_addend);
+        const std::uint32_t type = entry.getType(false);
+        if (type == elf::R_AMDGPU_ABS64)
+          target += symbol_at(*symbols, entry.getSymbol(false));
+        else if (type != elf::R_AMDGPU_RELATIVE64)
+          fail("relocation type {} at {:#x} is not known here", type, std::uint64_t{entry.r_offset});
+        relocations.push_back({entry.r_offset, target});
+      }
+    }
+    return relocations;
+  }
+
   // Addresses and sizes of the defined symbols. The dynamic table is what a loader sees and survives stripping.
   Symbols symbols() const {
     Symbols symbols;
@@ -128,6 +166,14 @@ class Reader {
     return value(Elf::create(llvm::StringRef(text)));
   }
 
+  std::uint64_t symbol_at(const SectionHeader& table, std::uint32_t index) const {
+    const auto symbols = value(elf_.symbols(&table));
+    if (index >= symbols.size() || symbols[index].st_shndx == elf::SHN_UNDEF)
+      fail("a relocation names symbol {}, which the file does not define", index);
+    return symbols[index].st_value;
+  }
+
+  static constexpr std::uint64_t most_loaded = std::uint64_t{1} << 28;
   std::string name_;
   std::vector<std::byte> bytes_;  // a copy, because LLVM reads in place and wants alignment
   Elf elf_;
@@ -336,6 +382,8 @@ CodeObject read_code_object(std::span<const std::byte> bytes, std::string_view n
   object.code.assign(code.begin(), code.end());
   object.code_address = text->sh_addr;
   object.kernels = kernel_images(file, object);
+  object.segments = file.segments();
+  object.relocations = file.relocations();
   object.lines = source_points(file, object);
   return object;
 }

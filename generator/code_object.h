@@ -81,11 +81,26 @@ struct KernelImage {
   std::uint64_t code_bytes = 0;   // of the kernel's function, or to the end of the code if its size is not given
 };
 
+// A part of the file that a loader puts into memory, at `address` in the file's own address space.
+struct Segment {
+  std::uint64_t address = 0;
+  bool writable = false;
+  std::vector<std::byte> bytes;  // as long as in memory: zeros where the file has none
+};
+
+// The 64 bits at an address become a value plus the address that the object is loaded at.
+struct Relocation {
+  std::uint64_t address = 0;
+  std::uint64_t value = 0;
+};
+
 struct CodeObject {
   std::vector<std::byte> code;       // section .text
   std::uint64_t code_address = 0;    // its address in the file's own address space
   std::vector<KernelImage> kernels;  // in the metadata's order
-  std::vector<SourcePoint> lines;    // sorted by offset, at most one for an offset; empty without debug information
+  std::vector<Segment> segments;
+  std::vector<Relocation> relocations;
+  std::vector<SourcePoint> lines;  // sorted by offset, at most one for an offset; empty without debug information
   std::uint32_t code_object_version = 0;  // 4, 5 or 6
 };
 

@@ -70,15 +70,39 @@ void attach_sources(DecodedKernel& kernel, const CodeObject& object, std::uint64
 
 }  // namespace
 
-DecodedKernel decode(const CodeObject& object, const KernelImage& image) {
-  const auto code = std::span(object.code).subspan(image.code_offset, image.code_bytes);
+namespace {
+
+// The instructions of part of the object's code.
+DecodedKernel decode_part(const CodeObject& object, const KernelImage& image, std::uint64_t first,
+                          std::uint64_t bytes) {
+  const auto code = std::span(object.code).subspan(first, bytes);
   const std::vector<DisassembledLine> lines = disassemble(code);
   if (const std::string unknown = unknown_instructions(lines); !unknown.empty())
     throw Error("kernel '{}' cannot be decoded: {}", image.symbol, unknown);
   DecodedKernel kernel;
-  for (const DisassembledLine& line : lines) kernel.program.code.push_back(isa::parse(line.text));
+  for (const DisassembledLine& line : lines) {
+    kernel.program.code.push_back(isa::parse(line.text));
+    kernel.program.offsets.push_back(static_cast<std::uint32_t>(first) + line.offset);
+  }
   resolve_branches(kernel.program, lines);
-  attach_sources(kernel, object, image.code_offset, lines);
+  attach_sources(kernel, object, first, lines);
+  return kernel;
+}
+
+bool calls(const isa::Program& program) {
+  return std::ranges::any_of(program.code, [](const isa::Inst& inst) { return isa::jumps(isa::desc(inst.op).kind); });
+}
+
+}  // namespace
+
+DecodedKernel decode(const CodeObject& object, const KernelImage& image) {
+  DecodedKernel kernel = decode_part(object, image, image.code_offset, image.code_bytes);
+  if (!calls(kernel.program)) return kernel;
+  kernel = decode_part(object, image, 0, object.code.size());
+  const auto entry = std::ranges::lower_bound(kernel.program.offsets, image.code_offset);
+  if (entry == kernel.program.offsets.end() || *entry != image.code_offset)
+    throw Error("kernel '{}' begins within an instruction of the code before it", image.symbol);
+  kernel.entry = static_cast<std::uint32_t>(entry - kernel.program.offsets.begin());
   return kernel;
 }
 

@@ -17,7 +17,12 @@ void add_implicit(const Inst& inst, const Desc& d, std::vector<Access>& list) {
   if (d.kind == Kind::DIV_FMAS) touch(vcc, false);
   if (inst.op == Op::s_cbranch_vccz || inst.op == Op::s_cbranch_vccnz) touch(vcc, false);
   if (inst.op == Op::s_cbranch_execz || inst.op == Op::s_cbranch_execnz) touch(exec, false);
-  if (is_lds_dma(inst)) list.push_back({OperandKind::sgpr, m0.first, 1, false, -1});
+  const bool sets_index = d.kind >= Kind::INDEX_ON && d.kind <= Kind::INDEX;
+  if (sets_index && d.kind != Kind::INDEX_OFF) list.push_back({OperandKind::sgpr, m0.first, 1, true, -1});
+  if (names_hardware_register(d.kind))
+    list.push_back({OperandKind::sgpr, static_cast<std::uint16_t>(first_hardware_register + hardware_field(inst).id), 1,
+                    d.kind != Kind::GET_REG, -1});
+  if (is_lds_dma(inst) || d.kind == Kind::DS_COUNT) list.push_back({OperandKind::sgpr, m0.first, 1, false, -1});
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Flow::Flow(const Program& program)
       next_[i].position[next_[i].count++] = successor;
       ++before_first_[successor + 1];
     };
-    if (desc(inst.op).effect == Effect::end) {
+    if (desc(inst.op).effect == Effect::end || desc(inst.op).kind == Kind::SET_PC) {
       leader_[i + 1] = true;
       continue;
     }

@@ -1,5 +1,5 @@
 // Control flow of a Program at the level of instructions: who may run before and after whom. Branches are
-// taken to go both ways; nothing follows s_endpgm.
+// taken to go both ways; nothing follows s_endpgm or s_setpc_b64, and s_swappc_b64 comes back.
 #pragma once
 
 #include "isa/inst.h"

@@ -20,6 +20,10 @@ bool is_trans(const Inst& i) { return desc(i.op).cls == Class::Trans; }
 bool is_dpp(const Inst& i) { return i.form == Form::dpp; }
 bool is_swap(const Inst& i) { return desc(i.op).kind == Kind::SWAP_LANES; }
 bool is_div_fmas(const Inst& i) { return desc(i.op).kind == Kind::DIV_FMAS; }
+bool sets_hardware_register(const Inst& i) {
+  return names_hardware_register(desc(i.op).kind) && desc(i.op).kind != Kind::GET_REG;
+}
+bool uses_hardware_register(const Inst& i) { return names_hardware_register(desc(i.op).kind); }
 bool is_any(const Inst&) { return true; }
 
 // LLVM counts matrix instructions and LDS-DMA loads among the vector ALU's.
@@ -63,7 +67,9 @@ bool is_wide_store_without_offset(const Inst& i) { return is_wide_store(i) && !h
 // Which of their operands.
 
 bool in_vector_file(const Access& a) { return a.file != OperandKind::sgpr; }
-bool is_exec(const Access& a) { return a.file == OperandKind::sgpr && a.first + a.count > exec.first; }
+bool is_exec(const Access& a) {
+  return a.file == OperandKind::sgpr && a.first + a.count > exec.first && a.first < exec.first + 2;
+}
 bool is_m0(const Access& a) {
   return a.file == OperandKind::sgpr && a.first <= m0.first && m0.first < a.first + a.count;
 }
@@ -83,6 +89,9 @@ bool vcc_write(const Inst&, const Access& a) { return a.write && is_vcc(a); }
 bool vcc_read(const Inst&, const Access& a) { return !a.write && is_vcc(a); }
 bool m0_write(const Inst&, const Access& a) { return a.write && is_m0(a); }
 bool m0_read(const Inst&, const Access& a) { return !a.write && is_m0(a); }
+bool hardware_register(const Inst&, const Access& a) {
+  return a.first >= first_hardware_register && !in_vector_file(a);
+}
 bool matrix_c(const Inst& i, const Access& a) { return is_mfma(i) && !a.write && a.arg == accumulator_argument(i); }
 bool matrix_source(const Inst& i, const Access& a) { return vgpr_read(i, a) && a.arg != accumulator_argument(i); }
 bool lane_select(const Inst& i, const Access& a) {
@@ -142,6 +151,7 @@ constexpr Rule rules[] = {
   {"VALU result read from one lane",             is_valu, vgpr_write,  reads_lane, vgpr_read,             overlap, &M::valu_vgpr_to_read_lane},
   {"EXEC written by VALU before a lane access",  is_valu, exec_write,  accesses_lane, exec_read,          overlap, &M::valu_exec_to_lane_access},
   {"M0 written before LDS-DMA",                  is_salu, m0_write,    is_lds_dma, m0_read,               overlap, &M::salu_m0_to_lds_dma},
+  {"hardware register set before it is used",    sets_hardware_register, hardware_register, uses_hardware_register, hardware_register, overlap, &M::hardware_register_set_to_use},
   {"data of a wide store overwritten by VALU",   is_wide_store_without_offset, store_data, is_valu_like, vgpr_write, overlap, &M::store_data_to_valu_write},
   {"data of a wide store with scalar offset overwritten by VALU", is_wide_store, store_data, is_valu_like, vgpr_write, overlap, &M::offset_store_data_to_valu_write},
 };

@@ -130,6 +130,9 @@ struct Inst {
 struct Program {
   std::vector<Inst> code;
   std::map<std::uint32_t, std::string> labels;
+  // Where each instruction stands, in bytes from the start of the code object's .text; ascending. Empty where the
+  // program was never bytes.
+  std::vector<std::uint32_t> offsets = {};
 };
 
 }  // namespace zyfa::isa

@@ -55,6 +55,16 @@ constexpr Desc descs[] = {
 #define SOPP(op_, e)                      Desc{.name = #op_, .kind = Kind::SOPP, .cls = class_of(Effect::e), .effect = Effect::e},
 #define SOPP_COUNT(op_, e)                Desc{HEAD(op_, SOPP_COUNT, Internal), .args = {number}, .effect = Effect::e},
 #define WAITCNT(op_)                      Desc{HEAD(op_, WAITCNT, Internal)},
+#define GET_PC(op_)                       Desc{HEAD(op_, GET_PC, Salu), .args = {out(T::u64)}},
+#define SET_PC(op_)                       Desc{HEAD(op_, SET_PC, Branch), .args = {in(T::u64)}},
+#define CALL(op_)                         Desc{HEAD(op_, CALL, Branch), .args = {out(T::u64), in(T::u64)}},
+#define GET_REG(op_)                      Desc{HEAD(op_, GET_REG, Salu), .args = {out(T::u32), number}},
+#define SET_REG(op_)                      Desc{HEAD(op_, SET_REG, Salu), .args = {number, in(T::u32)}},
+#define SET_REG_LITERAL(op_)              Desc{HEAD(op_, SET_REG_LITERAL, Salu), .args = {number, number}},
+#define INDEX_ON(op_)                     Desc{HEAD(op_, INDEX_ON, Salu), .args = {in(T::u32), number}},
+#define INDEX_OFF(op_)                    Desc{HEAD(op_, INDEX_OFF, Salu)},
+#define INDEX_OPERANDS(op_)               Desc{HEAD(op_, INDEX_OPERANDS, Salu), .args = {number}},
+#define INDEX(op_)                        Desc{HEAD(op_, INDEX, Salu), .args = {in(T::u32)}},
 #define SMEM_LOAD(op_, dw)                Desc{HEAD(op_, SMEM_LOAD, Smem), .args = {wide(write, T::bits, dw), in(T::u64), number}, .memory_bytes = bytes(dw)},
 #define SMEM_BUFFER_LOAD(op_, dw)         Desc{HEAD(op_, SMEM_BUFFER_LOAD, Smem), .args = {wide(write, T::bits, dw), wide(read, T::bits, 4), number}, .memory_bytes = bytes(dw)},
 #define SMEM_TIME(op_)                    Desc{HEAD(op_, SMEM_TIME, Smem), .args = {out(T::u64)}},
@@ -127,6 +137,7 @@ constexpr Desc descs[] = {
 #define DS_ATOMIC_RTN(op_, t, ...)        Desc{HEAD(op_, DS_ATOMIC_RTN, LdsRead), .args = {out(T::t), in(T::u32), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1},
 #define DS_COMPARE(op_, t, ...)           Desc{HEAD(op_, DS_COMPARE, LdsWrite), .args = {in(T::u32), in(T::t), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 1, .address = 0},
 #define DS_COMPARE_RTN(op_, t, ...)       Desc{HEAD(op_, DS_COMPARE_RTN, LdsRead), .args = {out(T::t), in(T::u32), in(T::t), in(T::t)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1},
+#define DS_COUNT(op_, ...)                Desc{HEAD(op_, DS_COUNT, LdsRead), .args = {out(T::u32)}, .memory_bytes = 4, .data = 0},
 #define DS_PERMUTE(op_, pulls_)           Desc{HEAD(op_, DS_PERMUTE, LdsRead), .args = {out(T::u32), in(T::u32), in(T::u32)}, .pulls = pulls_, .data = 2, .address = 1},
 #define DS_SWIZZLE(op_)                   Desc{HEAD(op_, DS_SWIZZLE, LdsRead), .args = {out(T::u32), in(T::u32)}, .address = 1},
 #define BUFFER(role, dw)                  {wide(role, T::bits, dw), in(T::u32), wide(read, T::bits, 4), in(T::u32)}
@@ -139,6 +150,7 @@ constexpr Desc descs[] = {
 #define GLOBAL_LOAD(op_, dw)              Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, dw), in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw), .data = 0, .address = 1, .base = 2},
 #define GLOBAL_LOAD_PART(op_, b, sign)    Desc{HEAD(op_, GLOBAL_LOAD, VmemLoad), .args = {wide(write, T::bits, 1), in(T::u64), in(T::u64)}, .memory_bytes = b, .sign_extends = sign, .data = 0, .address = 1, .base = 2},
 #define GLOBAL_LOAD_LDS(op_, dw)          Desc{HEAD(op_, GLOBAL_LOAD_LDS, VmemLoad), .args = {in(T::u64), in(T::u64)}, .memory_bytes = bytes(dw), .address = 0, .base = 1},
+#define GLOBAL_LOAD_LDS_PART(op_, b, sign) Desc{HEAD(op_, GLOBAL_LOAD_LDS, VmemLoad), .args = {in(T::u64), in(T::u64)}, .memory_bytes = b, .sign_extends = sign, .address = 0, .base = 1},
 #define GLOBAL_STORE(op_, b)              Desc{HEAD(op_, GLOBAL_STORE, VmemStore), .args = {in(T::u64), wide(read, T::bits, (b + 3) / 4), in(T::u64)}, .memory_bytes = b, .data = 1, .address = 0, .base = 2},
 #define GLOBAL_STORE_HIGH(op_, b)         Desc{HEAD(op_, GLOBAL_STORE, VmemStore), .args = {in(T::u64), in(T::bits), in(T::u64)}, .memory_bytes = b, .high_half = true, .data = 1, .address = 0, .base = 2},
 #define GLOBAL_ATOMIC(op_, t, ...)        Desc{HEAD(op_, GLOBAL_ATOMIC, VmemStore), .args = {out(T::t), in(T::u64), in(T::t), in(T::u64)}, .memory_bytes = bytes_of(T::t), .data = 2, .address = 1, .base = 3},
@@ -207,7 +219,7 @@ int first_argument(const Inst& inst) {
 }
 
 bool is_atomic(Kind kind) {
-  return (kind >= Kind::DS_ATOMIC && kind <= Kind::DS_COMPARE_RTN) || kind == Kind::BUFFER_ATOMIC ||
+  return (kind >= Kind::DS_ATOMIC && kind <= Kind::DS_COUNT) || kind == Kind::BUFFER_ATOMIC ||
          kind == Kind::GLOBAL_ATOMIC || kind == Kind::FLAT_ATOMIC;
 }
 
@@ -344,7 +356,15 @@ bool is_lds_dma(const Inst& inst) {
   const Kind kind = desc(inst.op).kind;
   return kind == Kind::GLOBAL_LOAD_LDS || (inst.mods.lds && kind == Kind::BUFFER_LOAD);
 }
+std::uint32_t lds_dma_bytes(const Desc& d) { return (d.memory_bytes + 3u) / 4 * 4; }
 bool is_branch(const Inst& inst) { return desc(inst.op).kind == Kind::BRANCH; }
+bool uses_pc(Kind kind) { return kind == Kind::GET_PC || jumps(kind); }
+bool jumps(Kind kind) { return kind == Kind::SET_PC || kind == Kind::CALL; }
+bool names_hardware_register(Kind kind) { return kind >= Kind::GET_REG && kind <= Kind::SET_REG_LITERAL; }
+
+HardwareField hardware_field(const Inst& inst) {
+  return HardwareField::of(inst.args[static_cast<std::size_t>(hardware_field_argument(desc(inst.op).kind))].value);
+}
 
 int accumulator_argument(const Inst& inst) { return desc(inst.op).kind == Kind::SMFMAC ? 0 : 3; }
 

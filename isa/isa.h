@@ -13,6 +13,7 @@ namespace zyfa::isa {
 enum class Kind : std::uint8_t {
   // clang-format off
   SOP1, SOP1_ACC, SOP2, SOPC, SOPK, SOPK_COMPARE, SAVEEXEC, BRANCH, SOPP, SOPP_COUNT, WAITCNT,
+  GET_PC, SET_PC, CALL, GET_REG, SET_REG, SET_REG_LITERAL, INDEX_ON, INDEX_OFF, INDEX_OPERANDS, INDEX,
   SMEM_LOAD, SMEM_BUFFER_LOAD, SMEM_TIME, SMEM_CACHE,
   VOP1, VOP2, VOP2_ACC, VOP3_2, VOP3_3, DIV_FMAS, DIV_SCALE, MAD_WIDE, HALF2, HALF3, BYTE2, BYTE3,
   PART, PART_TO_HALF, HALVES2, HALVES3, PACK_U8, VOPC, CMPX, VOP2_MK, VOP2_AK, BITOP3,
@@ -20,7 +21,7 @@ enum class Kind : std::uint8_t {
   READ_FIRST_LANE, READ_LANE, WRITE_LANE, SWAP_LANES, VNOP,
   MIX, PK16_2, PK16_3, DOT, WIDE, WIDE_SR, WIDE_PAIR, PK_F32_2, PK_F32_3, PK_MOVE,
   ACC_READ, ACC_WRITE, MFMA, SMFMAC, F8F6F4, F8F6F4_SCALED,
-  DS_READ, DS_READ_TR, DS_READ2, DS_WRITE, DS_WRITE2, DS_ATOMIC, DS_ATOMIC_RTN, DS_COMPARE, DS_COMPARE_RTN, DS_PERMUTE, DS_SWIZZLE,
+  DS_READ, DS_READ_TR, DS_READ2, DS_WRITE, DS_WRITE2, DS_ATOMIC, DS_ATOMIC_RTN, DS_COMPARE, DS_COMPARE_RTN, DS_COUNT, DS_PERMUTE, DS_SWIZZLE,
   BUFFER_LOAD, BUFFER_STORE, BUFFER_ATOMIC, GLOBAL_LOAD, GLOBAL_LOAD_LDS, GLOBAL_STORE, GLOBAL_ATOMIC,
   FLAT_LOAD, FLAT_STORE, FLAT_ATOMIC, SCRATCH_LOAD, SCRATCH_STORE, CACHE_WRITE_BACK, CACHE_INVALIDATE,
   // clang-format on
@@ -62,7 +63,7 @@ enum class Role : std::uint8_t { none, write, read, update };
 enum class SccUse : std::uint8_t { keeps, reads, writes, updates };
 
 // How a SOPP instruction acts on the wave.
-enum class Effect : std::uint8_t { none, barrier, end };
+enum class Effect : std::uint8_t { none, barrier, end, trap };
 
 struct Arg {
   Role role = Role::none;
@@ -139,9 +140,22 @@ bool has_sdwa_result(const Desc& d);
 bool is_valu(
     const Inst& inst);  // anything on the vector ALU port but MFMA: Valu, ValuQuarter, Valu64, ValuPacked, Trans
 bool is_mfma(const Inst& inst);
-bool is_vmem(const Inst& inst);     // counted by vmcnt
-bool is_lds_dma(const Inst& inst);  // buffer_load ... lds, global_load_lds_*
-bool is_branch(const Inst& inst);   // s_branch and s_cbranch_*
+bool is_vmem(const Inst& inst);              // counted by vmcnt
+bool is_lds_dma(const Inst& inst);           // buffer_load ... lds, global_load_lds_*
+std::uint32_t lds_dma_bytes(const Desc& d);  // that such a load writes per lane: whole dwords
+bool is_branch(const Inst& inst);            // s_branch and s_cbranch_*
+bool uses_pc(Kind kind);                     // s_getpc_b64, s_setpc_b64, s_swappc_b64: code addresses in registers
+bool jumps(Kind kind);                       // the last two of them
+bool names_hardware_register(Kind kind);
+
+// The field of a hardware register that s_getreg_b32 and its like name in 16 bits (CDNA4 ISA, SOPK instructions).
+struct HardwareField {
+  std::uint32_t id, offset, bits;
+  static constexpr HardwareField of(std::uint32_t code) { return {code & 63, code >> 6 & 31, (code >> 11 & 31) + 1}; }
+  constexpr std::uint32_t code() const { return id | offset << 6 | (bits - 1) << 11; }
+};
+constexpr int hardware_field_argument(Kind kind) { return kind == Kind::GET_REG ? 1 : 0; }
+HardwareField hardware_field(const Inst& inst);
 
 // Which counter of s_waitcnt an instruction raises. SMEM and LDS share lgkmcnt; SMEM returns out of order. Flat
 // instructions raise vmcnt and lgkmcnt and return out of order (CDNA4 ISA, "Flat memory": only 0 makes sense).
@@ -151,7 +165,8 @@ Counter counter(const Inst& inst);
 // The argument that a matrix instruction accumulates upon: sparse ones update D.
 int accumulator_argument(const Inst& inst);
 
-// All register ranges touched, explicit and implicit, one entry per range.
+// All register ranges touched, explicit and implicit, one entry per range. Hardware registers count as scalar ones
+// behind the last, from first_hardware_register on.
 struct Access {
   OperandKind file;  // vgpr, agpr or sgpr
   std::uint16_t first;

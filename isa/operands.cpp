@@ -17,6 +17,9 @@ struct Files {
 Files files(const Desc& d, int index, bool writes) {
   const Kind k = d.kind;
   if (k == Kind::SOPK || k == Kind::SOPK_COMPARE) return {.sgpr = index == 0, .constant = index == 1};
+  const bool is_number = d.args[static_cast<std::size_t>(index)].dwords == 0;
+  if (is_scalar_kind(k) && is_number && !is_smem_load(k)) return {.constant = true};
+  if (uses_pc(k) || k == Kind::SET_REG) return {.sgpr = true};
   if (is_scalar_kind(k)) return {.sgpr = true, .constant = !writes && !(is_smem_load(k) && index == 1)};
   if (k == Kind::ACC_READ) return {.vgpr = index == 0, .agpr = index == 1};
   if (k == Kind::ACC_WRITE) return {.vgpr = index == 1, .agpr = index == 0, .sgpr = index == 1, .constant = index == 1};

@@ -40,7 +40,9 @@ inline constexpr S<2> flat_scratch{102};
 inline constexpr S<2> vcc{106};
 inline constexpr S<1> m0{124};
 inline constexpr S<2> exec{126};
-inline constexpr S<1> exec_hi{127};  // lanes 32..63
+inline constexpr int first_hardware_register = 256;  // register 0 of s_getreg_b32, in lists of accesses
+inline constexpr std::uint32_t mode_register = 1;    // its number there
+inline constexpr S<1> exec_hi{127};                  // lanes 32..63
 // Where LDS and private memory begin in the flat address space. Readable as 64 bits only: LLVM's SIRegisterInfo.td
 // calls the 32-bit reads broken, and the limits overlap the bases here, so they are left out.
 inline constexpr S<2> shared_base{235}, private_base{237};

@@ -2,6 +2,7 @@
 
 #include "isa/isa.h"
 #include "isa/text.h"
+#include "isa/text_control.h"
 #include "isa/text_tables.h"
 #include "isa/text_words.h"
 
@@ -86,7 +87,20 @@ std::optional<Operand> to_operand(std::string_view text) {
 std::optional<Operand> to_argument(std::string_view text, const Desc& d, int index, const FindLabel& find_label) {
   const auto number = to_number(text);
   const auto bits = static_cast<std::uint32_t>(number.value_or(0));
+  const auto integer = [](std::optional<std::uint32_t> value) {
+    return value ? std::optional(Operand(OperandKind::integer, *value)) : std::nullopt;
+  };
   switch (d.kind) {
+    case Kind::GET_REG:
+    case Kind::SET_REG:
+    case Kind::SET_REG_LITERAL:
+      if (index == hardware_field_argument(d.kind)) return integer(parse_hardware_field(text));
+      break;
+    case Kind::INDEX_ON:
+      if (index == 1) return integer(parse_indexed_operands(text));
+      break;
+    case Kind::INDEX_OPERANDS:
+      return integer(parse_indexed_operands(text));
     case Kind::SMEM_LOAD:
     case Kind::SMEM_BUFFER_LOAD:
       if (index == 2 && number) return Operand(OperandKind::literal, bits);
@@ -113,11 +127,13 @@ std::optional<Operand> to_argument(std::string_view text, const Desc& d, int ind
   }
   // The pattern of an inline float is one in 32 bits alone; wider and narrower types read other bits from a literal.
   const Type type = d.args[static_cast<std::size_t>(index)].type;
-  const bool is_narrow = is_16_bits(type);
-  if (number && (is_narrow || type == Type::u64 || type == Type::i64 || type == Type::f64)) {
+  const bool is_narrow = is_16_bits(type), is_wide = type == Type::u64 || type == Type::i64 || type == Type::f64;
+  if (number && (is_narrow || is_wide)) {
     const bool is_inline = *number >= -16 && *number <= 64;
     return Operand(is_inline ? OperandKind::integer : OperandKind::literal, bits);
   }
+  // LLVM's note that a literal could have been an inline constant, which is what it is here.
+  if (!is_narrow && !is_wide) take_brackets(text, "lit(", ")");
   return to_operand(text);
 }
 

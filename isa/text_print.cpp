@@ -3,6 +3,7 @@
 #include "isa/isa.h"
 #include "isa/modifiers.h"
 #include "isa/text.h"
+#include "isa/text_control.h"
 #include "isa/text_swizzle.h"
 #include "isa/text_tables.h"
 
@@ -78,6 +79,11 @@ std::string argument_text(const Inst& inst, const Desc& d, int index, const Prog
   if (d.kind == Kind::SOPP_COUNT && operand.kind == OperandKind::integer && operand.value > 64)
     return fmt::format("{:#x}", operand.value);
   const Arg& a = d.args[static_cast<std::size_t>(index)];
+  if (operand.kind == OperandKind::integer && a.dwords == 0) {
+    if (names_hardware_register(d.kind) && index == hardware_field_argument(d.kind))
+      return print_hardware_field(operand.value);
+    if (d.kind == Kind::INDEX_ON || d.kind == Kind::INDEX_OPERANDS) return print_indexed_operands(operand.value);
+  }
   const std::string text = operand_text(operand, a.type == Type::u64 || a.type == Type::i64 || a.type == Type::f64);
   const int source = index - first_source(d.kind);
   return source >= 0 && (inst.mods.sext >> source & 1) ? "sext(" + text + ")" : text;

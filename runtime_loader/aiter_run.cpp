@@ -113,6 +113,7 @@ AiterRun run_aiter(const AiterKernel& kernel, const AiterProblem& problem, const
   }
 
   emulator::Launch launch = initial_state(kernel.descriptor);
+  launch.entry = kernel.code.entry;
   launch.grid = aiter_grid(kernel, longest(problem), problem.heads, static_cast<int>(problem.sequences.size()));
   launch.memory_model = memory_model;
   launch.workgroup_size = {kernel.workgroup_size, 1, 1};

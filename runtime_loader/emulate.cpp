@@ -125,6 +125,7 @@ emulator::Launch launch(const Kernel& kernel, std::uint32_t queries, int heads, 
                         std::uint64_t kernarg_address) {
   const auto per_workgroup = kernel.manifest.queries_per_workgroup;
   emulator::Launch launch = initial_state(kernel.descriptor);
+  launch.entry = kernel.code.entry;
   launch.grid = {(queries + per_workgroup - 1) / per_workgroup, static_cast<std::uint32_t>(heads),
                  static_cast<std::uint32_t>(batch)};
   launch.workgroup_size = {kernel.manifest.workgroup_size, 1, 1};
@@ -153,7 +154,9 @@ emulator::Launch initial_state(const generator::KernelDescriptor& d) {
   launch.mode = d.float_mode() | std::uint32_t{d.dx10_clamp()} << 8 | std::uint32_t{d.ieee_mode()} << 9 |
                 std::uint32_t{d.fp16_overflow()} << 23;
   launch.lds_bytes = d.group_segment_bytes;
-  launch.private_bytes = d.private_segment_bytes;
+  // HIP's stack (hipLimitStackSize) where the compiler can not know how deep calls go.
+  constexpr std::uint32_t stack_bytes = 1024;
+  launch.private_bytes = d.private_segment_bytes + (d.uses_dynamic_stack() ? stack_bytes : 0);
   return launch;
 }
 

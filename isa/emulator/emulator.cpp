@@ -16,10 +16,11 @@
 namespace zyfa::emulator {
 namespace {
 
-constexpr std::uint32_t max_workgroup_size = 1024;   // CDNA4 ISA 3.1: 16 waves
-constexpr std::uint32_t max_lds_bytes = 160 * 1024;  // gfx950.md 1
-constexpr std::uint32_t max_user_sgprs = 16;         // COMPUTE_PGM_RSRC2.USER_SGPR (LLVM AMDGPUUsage)
-constexpr std::uint32_t max_work_item_id = 1024;     // 10 bits per axis in v0
+constexpr std::uint32_t max_workgroup_size = 1024;               // CDNA4 ISA 3.1: 16 waves
+constexpr std::uint32_t max_lds_bytes = 160 * 1024;              // gfx950.md 1
+constexpr std::uint32_t max_private_bytes = 1024 * 0x1fff / 64;  // COMPUTE_TMPRING_SIZE.WAVESIZE: 13 bits of KiB
+constexpr std::uint32_t max_user_sgprs = 16;                     // COMPUTE_PGM_RSRC2.USER_SGPR (LLVM AMDGPUUsage)
+constexpr std::uint32_t max_work_item_id = 1024;                 // 10 bits per axis in v0
 constexpr auto progress_interval = std::chrono::milliseconds(50);
 
 void check(const Launch& launch, const isa::Program& program) {
@@ -34,11 +35,19 @@ void check(const Launch& launch, const isa::Program& program) {
     throw Error("workgroup of {} work-items, gfx950 takes up to {}", items, max_workgroup_size);
   if (launch.lds_bytes > max_lds_bytes)
     throw Error("launch asks for {} bytes of LDS, gfx950 has {}", launch.lds_bytes, max_lds_bytes);
+  if (launch.private_bytes > max_private_bytes)
+    throw Error("launch asks for {} bytes of private memory for a lane, gfx950 has up to {}", launch.private_bytes,
+                max_private_bytes);
   const int pointers =
       launch.pass_dispatch_ptr + launch.pass_queue_ptr + launch.pass_kernarg_ptr + launch.pass_dispatch_id;
   if (launch.user_sgprs > max_user_sgprs || launch.user_sgprs < static_cast<std::uint32_t>(2 * pointers))
     throw Error("{} user SGPRs, accepted are {}..{} with what is passed", launch.user_sgprs, 2 * pointers,
                 max_user_sgprs);
+  if ((launch.mode & ~Mode::modelled) != 0)
+    throw Error(
+        "MODE {:#x} asks for what the emulator does not do: rounding other than to nearest even, exceptions; it "
+        "takes the bits {:#x}",
+        launch.mode, Mode::modelled);
   if (launch.entry != 0 && launch.entry >= program.code.size())
     throw Error("entry point {} is outside the program of {} instructions", launch.entry, program.code.size());
 }

@@ -45,6 +45,7 @@ struct Launch {
   std::uint32_t lds_bytes = 0;
   std::uint32_t private_bytes = 0;  // of a lane
   std::uint32_t entry = 0;          // index of the first instruction
+  std::uint64_t code_address = 0;   // where Program::offsets count from, for programs that compute with code addresses
   MemoryModel memory_model = MemoryModel::architecture;
   // The HSA's alignment mode, which compilers make use of for packed data: addresses of LDS, buffer, global and flat
   // accesses (not of atomics or scalar loads) need be no multiple of anything.
@@ -56,10 +57,13 @@ enum class TrapKind : std::uint8_t {
   lds_out_of_bounds,
   misaligned,
   lds_in_flight,  // an LDS access to bytes that a pending LDS-DMA of any wave will write
-  bad_branch,     // a branch out of the program
+  bad_branch,     // a branch out of the program, a jump to an address that is no instruction of it
   ran_off_end,    // execution past the last instruction
   too_many_instructions,
-  bad_exec,  // an instruction that needs all lanes ran without
+  bad_exec,      // an instruction that needs all lanes ran without
+  bad_register,  // an index past the last register, or of an instruction that is not indexed here
+  bad_mode,      // MODE asks for what the emulator does not do
+  trap_handler,  // s_trap
 };
 
 struct Trap {

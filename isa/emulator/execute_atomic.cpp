@@ -76,6 +76,7 @@ u64 update_as(std::byte* host, Atomic atomic, u64 b, u64 c) {
 #define BUFFER_ATOMIC(name, T, ...) ATOMIC(name, T, (__VA_ARGS__))
 #define GLOBAL_ATOMIC(name, T, ...) ATOMIC(name, T, (__VA_ARGS__))
 #define FLAT_ATOMIC(name, T, ...) ATOMIC(name, T, (__VA_ARGS__))
+#define DS_COUNT(name, ...) ATOMIC(name, u32, (__VA_ARGS__))
 #define DS_COMPARE(name, T, ...) COMPARE(name, T, (__VA_ARGS__))
 #define DS_COMPARE_RTN(name, T, ...) COMPARE(name, T, (__VA_ARGS__))
 #define BUFFER_COMPARE(name, T, ...) COMPARE(name, T, (__VA_ARGS__))

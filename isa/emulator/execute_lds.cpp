@@ -4,6 +4,7 @@
 #include "isa/isa.h"
 #include "isa/numeric.h"
 
+#include <bit>
 #include <cstring>
 
 namespace zyfa::emulator {
@@ -151,6 +152,20 @@ std::optional<Fault> update_lds(const Inst& inst, const isa::Desc& d, Wave& wave
   return std::nullopt;
 }
 
+// One counter for the whole wave, at the address in M0 (LLVM puts the pointer there as it is) plus the offset.
+std::optional<Fault> count_lanes(const Inst& inst, Wave& wave, Surroundings around) {
+  Arrival& arrival = registers_arrive(around.arrivals.issue_lds(wave, around.lds), inst.args[0], 1, wave.exec());
+  if (wave.exec() == 0) return std::nullopt;
+  Lanes address;
+  address.fill(wave.scalar[isa::m0.first] + static_cast<std::uint32_t>(inst.mods.offset));
+  if (auto fault = around.lds.check_aligned(address, 4, wave.exec())) return fault;
+  const auto active = static_cast<std::uint32_t>(std::popcount(wave.exec()));
+  const std::uint64_t old = update(around.lds.data() + address[0], 4, find_atomic(inst.op), active, 0);
+  std::fill_n(arrival.data.begin(), lanes, static_cast<std::uint32_t>(old));
+  arrive(wave, around);
+  return std::nullopt;
+}
+
 // CDNA4 ISA pseudo code, DS_PERMUTE_B32 and DS_BPERMUTE_B32: switched-off lanes send nothing, lanes that get nothing
 // get 0, of two that send to one the higher wins.
 std::optional<Fault> permute(const Inst& inst, bool pulls, Wave& wave, Surroundings around) {
@@ -202,6 +217,8 @@ std::optional<Fault> execute_lds(const Inst& inst, Wave& wave, Surroundings arou
       return write(inst, d, wave, around);
     case Kind::DS_WRITE2:
       return write_pair(inst, d, wave, around);
+    case Kind::DS_COUNT:
+      return count_lanes(inst, wave, around);
     case Kind::DS_PERMUTE:
       return permute(inst, d.pulls, wave, around);
     case Kind::DS_SWIZZLE:

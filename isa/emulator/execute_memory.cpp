@@ -172,20 +172,23 @@ std::optional<Fault> address(const Inst& inst, Addressing addressing, std::uint3
 
 // gfx950.md 4, "buffer_load ... lds"; aiter-anatomy.md 1.9: LDS address = M0[17:0] + the instruction's offset
 // + lane * bytes; lanes out of the buffer's range write zeros, lanes not in exec keep their slot and write
-// nothing.
+// nothing. Less than a dword becomes one.
 std::optional<Fault> load_to_lds(const Inst& inst, std::uint32_t index, Addressing addressing, std::uint32_t bytes,
                                  Wave& wave, Surroundings around) {
-  const LdsDma dma{(wave.scalar[isa::m0.first] & 0x3ffff) + static_cast<std::uint32_t>(inst.mods.offset), bytes,
-                   wave.exec(), wave.id, index};
+  const isa::Desc& d = isa::desc(inst.op);
+  const LdsDma dma{(wave.scalar[isa::m0.first] & 0x3ffff) + static_cast<std::uint32_t>(inst.mods.offset),
+                   isa::lds_dma_bytes(d), wave.exec(), wave.id, index};
   Arrival& arrival = around.arrivals.issue_vector_memory(wave, around.lds);
   arrival.to = Arrives::lds;
-  arrival.dwords = static_cast<std::uint8_t>(bytes / 4);
+  arrival.dwords = static_cast<std::uint8_t>(dma.bytes_per_lane / 4);
   arrival.lds_address = dma.address;
   arrival.exec = dma.exec;
   if (dma.exec != 0) {
     Request request;
     if (auto fault = address(inst, addressing, bytes, wave, around.lds, request)) return fault;
-    if (auto fault = load(request, around.memory, by_lane(bytes), arrival.data.data())) return fault;
+    auto fault = bytes < 4 ? load_part(request, d, around.memory, arrival.data.data())
+                           : load(request, around.memory, by_lane(bytes), arrival.data.data());
+    if (fault) return fault;
   }
   return around.lds.begin(dma);
 }

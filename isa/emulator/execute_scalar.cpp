@@ -2,6 +2,7 @@
 // register.
 #include "isa/emulator/execute_parts.h"
 #include "isa/emulator/lane_math.h"
+#include "isa/isa.h"
 
 #include <type_traits>
 
@@ -33,6 +34,25 @@ void write(Wave& wave, const isa::Operand& operand, T value) {
 
 // SOPK's number: 16 bits, sign-extended (CDNA4 ISA pseudo code).
 u32 immediate(const isa::Operand& operand) { return sign_extend(operand.value, 16); }
+
+// Fields of MODE, the one hardware register that there is here; bits past the last are zero and go nowhere.
+u32 read_field(const Wave& wave, isa::HardwareField field) {
+  return static_cast<u32>(u64{wave.mode.bits} >> field.offset & ((u64{1} << field.bits) - 1));
+}
+void write_field(Wave& wave, isa::HardwareField field, u32 value) {
+  const u64 mask = ((u64{1} << field.bits) - 1) << field.offset;
+  wave.mode.bits = static_cast<u32>((wave.mode.bits & ~mask) | (u64{value} << field.offset & mask));
+}
+
+// The index of indexed registers in M0[7:0], the operands that it is added to in M0[15:12].
+void set_index(Wave& wave, u32 index) {
+  u32& m0 = wave.scalar[isa::m0.first];
+  m0 = (m0 & ~u32{0xff}) | (index & 0xff);
+}
+void set_indexed_operands(Wave& wave, u32 operands) {
+  u32& m0 = wave.scalar[isa::m0.first];
+  m0 = (m0 & ~u32{0xf000}) | operands << 12;
+}
 
 // A row's function, made in a switch so that its result and next SCC share one scope.
 // clang-format off
@@ -76,6 +96,16 @@ u32 immediate(const isa::Operand& operand) { return sign_extend(operand.value, 1
   write<u64>(wave, isa::Operand(isa::exec), next); \
   write<u64>(wave, inst.args[0], exec); \
   wave.scc = next != 0;)
+#define GET_REG(name) EXECUTE(name, write<u32>(wave, inst.args[0], read_field(wave, isa::hardware_field(inst)));)
+#define SET_REG(name) EXECUTE(name, write_field(wave, isa::hardware_field(inst), scalar_source(wave, inst.args[1]));)
+#define SET_REG_LITERAL(name) EXECUTE(name, write_field(wave, isa::hardware_field(inst), inst.args[1].value);)
+#define INDEX_ON(name) EXECUTE(name, \
+  set_index(wave, scalar_source(wave, inst.args[0])); \
+  set_indexed_operands(wave, inst.args[1].value); \
+  wave.mode.bits |= Mode::gpr_idx_en;)
+#define INDEX_OFF(name) EXECUTE(name, wave.mode.bits &= ~Mode::gpr_idx_en; static_cast<void>(inst);)
+#define INDEX_OPERANDS(name) EXECUTE(name, set_indexed_operands(wave, inst.args[0].value);)
+#define INDEX(name) EXECUTE(name, set_index(wave, scalar_source(wave, inst.args[0]));)
 // clang-format on
 
 }  // namespace

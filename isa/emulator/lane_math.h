@@ -6,6 +6,7 @@
 
 #include "isa/emulator/lane_division.h"
 #include "isa/emulator/lane_integers.h"
+#include "isa/emulator/lane_trigonometry.h"
 #include "isa/numeric.h"
 
 #include <hwy/base.h>

@@ -35,6 +35,9 @@ void Strict::start_wave(const Wave& wave) {
   const auto ids = std::ranges::count(launch_.pass_workgroup_id, true);
   registers.define_scalar(static_cast<int>(launch_.user_sgprs), static_cast<int>(ids));
   registers.define_vector(0, wave.exec());
+  // The frame pointer, which a function saves before it sets its own (LLVM AMDGPUUsage, "Non-Kernel Functions").
+  constexpr int frame_pointer = 33;
+  if (program_.has_calls()) registers.define_scalar(frame_pointer, 1);
 }
 
 void Strict::issue(const Wave& wave, std::uint32_t index) {

@@ -33,14 +33,18 @@ void StrictLds::access(const Wave& wave, std::uint32_t index, const StrictRegist
     const Access access{wave, own, index, {own.issued_vm(), index, vm}};
     const std::uint64_t base = (wave.scalar[isa::m0.first] & 0x3ffff) + offset;
     for (std::uint64_t lane = 0; lane < lanes; ++lane)
-      if (exec >> lane & 1) each_piece(access, base + lane * d.memory_bytes, d.memory_bytes, Way::write);
+      if (exec >> lane & 1) each_piece(access, base + lane * isa::lds_dma_bytes(d), isa::lds_dma_bytes(d), Way::write);
     return;
   }
   // Exchange between lanes touches no memory.
-  if (d.kind < isa::Kind::DS_READ || d.kind > isa::Kind::DS_COMPARE_RTN) return;
+  if (d.kind < isa::Kind::DS_READ || d.kind > isa::Kind::DS_COUNT) return;
   const bool reads = d.kind <= isa::Kind::DS_READ2;
   const Way way = isa::is_atomic(d.kind) ? Way::atomic : reads ? Way::read : Way::write;
   const Access access{wave, own, index, {own.issued_lds(), index, lds}};
+  if (d.kind == isa::Kind::DS_COUNT) {
+    if (exec != 0) each_piece(access, std::uint64_t{wave.scalar[isa::m0.first]} + offset, d.memory_bytes, way);
+    return;
+  }
   const Lanes& address = wave.lanes_of(inst.args[static_cast<std::size_t>(d.address)]);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;

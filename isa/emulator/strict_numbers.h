@@ -21,25 +21,33 @@ class StrictNumbers {
  private:
   enum class Sort : std::uint8_t { finite, infinite, nan };
   static Sort sort_f32(std::uint32_t bits);
+  static Sort sort_f64(std::uint64_t bits);
+  static Sort sort_f16(std::uint32_t half);
   static Sort sort_fp8(std::uint32_t byte);
   static Sort sort_bf8(std::uint32_t byte);
 
   // What one number of the result was made of, as far as it has been looked at.
   struct Inputs {
     bool has_nan = false, has_infinity = false;
-    std::array<std::uint32_t, 4> words{};
-    std::size_t count = 0;  // of words; none for a matrix
-    void add(std::uint32_t bits);
+    std::array<std::string, 4> numbers;  // as reports show them; none for a matrix
+    std::size_t count = 0;
     void add(Sort sort);
+    template <class Number>
+    void add(Sort sort, Number number);
+    void add_f32(std::uint32_t bits);
+    void add_f16(std::uint32_t half);
   };
 
   const Lanes& old_register(const Wave& wave, const isa::Inst& inst, std::size_t reg) const;
   std::uint32_t source_word(const Wave& wave, const isa::Inst& inst, int arg, int part, std::size_t lane) const;
   void add_source(const Wave& wave, const isa::Inst& inst, int arg, int part, std::size_t lane, Inputs& inputs) const;
+  void add_half(const Wave& wave, const isa::Inst& inst, int arg, bool high, std::size_t lane, Inputs& inputs) const;
+  void add_operand(const Wave& wave, const isa::Inst& inst, int arg, int part, std::size_t lane, Inputs& inputs) const;
   Inputs lane_inputs(const Wave& wave, const isa::Inst& inst, Numbers numbers, int part, std::size_t lane) const;
   Inputs matrix_inputs(const Wave& wave, const isa::Inst& inst, int reg, std::size_t lane) const;
   void add_matrix_source(const Wave& wave, const isa::Inst& inst, int arg, int row, Inputs& inputs) const;
-  void look(const Wave& wave, std::uint32_t index, int reg);
+  static Sort result_sort(const Wave& wave, const isa::Inst& inst, Numbers numbers, int part, std::size_t lane);
+  void look(const Wave& wave, std::uint32_t index, int part);
   void judge(const Wave& wave, std::uint32_t index, std::size_t lane, Sort result, const Inputs& inputs);
 
   const StrictProgram& program_;

@@ -20,13 +20,27 @@ struct Use {
   UsedLanes lanes = UsedLanes::active;
   std::uint8_t halves = 3;        // 1: low 16 bits, 2: high 16 bits
   bool may_be_undefined = false;  // the old value is kept, not used
+  std::int8_t arg = -1;           // of the instruction; -1: implicit
 };
 
 // In Facts::behind: too near to the program's start.
 inline constexpr std::uint8_t never_covered = 255;
 
 // How the result's numbers are looked at for NaN and infinity.
-enum class Numbers : std::uint8_t { none, f32, packed_f32, matrix_f32, fp8_pair, bf8_pair, bf16_pair };
+enum class Numbers : std::uint8_t {
+  none,
+  f32,
+  packed_f32,
+  matrix_f32,
+  f64,
+  f16,
+  packed_f16,
+  // Conversions of two floats.
+  fp8_pair,
+  bf8_pair,
+  bf16_pair,
+  f16_pair
+};
 
 struct Facts {
   std::uint32_t use = 0;  // first in the list of uses: reads, then writes
@@ -37,6 +51,7 @@ struct Facts {
   bool is_lds_dma = false;
   Numbers numbers = Numbers::none;
   bool result_overlaps_source = false;
+  bool copies = false;  // whole registers: a half that was never written may be copied along
   std::uint8_t wait_states = 1;
   std::uint8_t reach = 0;   // as consumer: wait states that a rule may ask for before it
   std::uint8_t behind = 0;  // instructions before it in the text that cover the reach
@@ -58,6 +73,7 @@ class StrictProgram {
   // log2 of the bytes that one LDS access moves at least: what LDS is watched in.
   int lds_granule_log2() const { return lds_granule_log2_; }
   bool has_lds_atomics() const { return has_lds_atomics_; }
+  bool has_calls() const { return has_calls_; }
 
  private:
   Facts facts_of(const isa::Inst& inst);
@@ -69,6 +85,7 @@ class StrictProgram {
   std::vector<Use> uses_;
   int lds_granule_log2_ = 2;
   bool has_lds_atomics_ = false;
+  bool has_calls_ = false;
 };
 
 }  // namespace zyfa::emulator

@@ -1,6 +1,7 @@
 #include "isa/emulator/strict_registers.h"
 
 #include "isa/emulator/execute.h"
+#include "isa/emulator/indexing.h"
 
 #include <algorithm>
 #include <bit>
@@ -30,6 +31,14 @@ std::uint64_t lanes_used(const Wave& wave, const isa::Inst& inst, UsedLanes lane
   }
 }
 
+// The register meant under s_set_gpr_idx_on; one past the last ends in a trap.
+Use indexed(const Wave& wave, Use use) {
+  if (!wave.mode.indexes_registers() || !use.is_vector || use.arg < 0) return use;
+  const std::uint32_t meant = use.first + register_index(wave, use.arg);
+  if (meant < isa::vector_registers) use.first = static_cast<std::uint16_t>(meant);
+  return use;
+}
+
 }  // namespace
 
 void StrictRegisters::clear() {
@@ -54,18 +63,30 @@ void StrictRegisters::clear() {
 void StrictRegisters::issue(const Wave& wave, std::uint32_t index) {
   const Facts& facts = program_.facts(index);
   const isa::Inst& inst = program_.inst(index);
-  for (const Use& use : program_.reads(facts)) {
+  struct {
+    std::uint64_t low = ~std::uint64_t{0}, high = ~std::uint64_t{0};
+  } copied;
+  for (const Use& named : program_.reads(facts)) {
+    const Use use = indexed(wave, named);
     check_arrived(wave, index, use, false);
     if (!use.may_be_undefined) check_defined(wave, index, use);
+    if (!facts.copies || !use.is_vector) continue;
+    const std::uint64_t neither = ~(low_[use.first] | high_[use.first]);  // has been reported
+    copied.low &= low_[use.first] | neither;
+    copied.high &= high_[use.first] | neither;
   }
   if (facts.reads_scc && !scc_defined_) {
     const Party at{index, wave.id, {}};
     if (log_.is_new(StrictRule::undefined_register, at, {}))
       log_.add(StrictRule::undefined_register, at, {}, "scc is read and was never written");
   }
-  for (const Use& use : program_.writes(facts)) {
+  for (const Use& named : program_.writes(facts)) {
+    const Use use = indexed(wave, named);
     check_arrived(wave, index, use, true);
     define(wave, inst, use);
+    if (!facts.copies) continue;
+    low_[use.first] &= copied.low | ~wave.exec();
+    high_[use.first] &= copied.high | ~wave.exec();
   }
   scc_defined_ |= facts.writes_scc;
   if (facts.counter != isa::Counter::none) count(wave, index);
@@ -79,7 +100,8 @@ void StrictRegisters::check_defined(const Wave& wave, std::uint32_t index, const
     for (std::size_t r = use.first + std::size_t{use.count}; r-- > use.first;) {
       const std::uint64_t low = use.halves & 1 ? low_[r] : ~std::uint64_t{0};
       const std::uint64_t high = use.halves & 2 ? high_[r] : ~std::uint64_t{0};
-      const std::uint64_t undefined = lanes & ~(low & high);
+      // A 16-bit result leaves the other half of its register alone, and so do copies of it.
+      const std::uint64_t undefined = lanes & ~(program_.facts(index).copies ? low | high : low & high);
       if (undefined == 0) continue;
       missing = undefined;
       which = r;

@@ -27,6 +27,11 @@ struct Mode {
   bool dx10_clamp() const { return bits >> 8 & 1; }
   bool ieee() const { return bits >> 9 & 1; }
   bool fp16_ovfl() const { return bits >> 23 & 1; }
+  bool indexes_registers() const { return (bits & gpr_idx_en) != 0; }
+  static constexpr std::uint32_t gpr_idx_en = 1u << 27;
+  // The fields above. Of the others, rounding [3:0] is always to nearest even and exceptions never trap: a program that
+  // wants them otherwise is stopped.
+  static constexpr std::uint32_t modelled = 0x008003f0 | gpr_idx_en;
 };
 
 struct Wave {

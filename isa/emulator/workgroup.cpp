@@ -2,7 +2,9 @@
 
 #include "isa/emulator/address.h"
 #include "isa/emulator/execute_memory.h"
+#include "isa/emulator/indexing.h"
 #include "isa/isa.h"
+#include "isa/kinds.h"
 #include "isa/text.h"
 
 #include <algorithm>
@@ -33,6 +35,12 @@ const char* name(TrapKind kind) {
       return "too many instructions";
     case TrapKind::bad_exec:
       return "bad exec";
+    case TrapKind::bad_register:
+      return "bad register";
+    case TrapKind::bad_mode:
+      return "bad mode";
+    case TrapKind::trap_handler:
+      return "trap handler";
   }
   return "trap";
 }
@@ -44,6 +52,9 @@ StepKind kind_of(const isa::Inst& inst) {
   if (d.kind == isa::Kind::WAITCNT) return StepKind::wait;
   if (d.effect == isa::Effect::barrier) return StepKind::barrier;
   if (d.effect == isa::Effect::end) return StepKind::end;
+  if (d.effect == isa::Effect::trap) return StepKind::trap;
+  if (isa::uses_pc(d.kind)) return StepKind::code_address;
+  if (d.kind == isa::Kind::SET_REG || d.kind == isa::Kind::SET_REG_LITERAL) return StepKind::mode;
   if (d.kind == isa::Kind::SOPP || d.kind == isa::Kind::SOPP_COUNT) return StepKind::nothing;
   return isa::is_mfma(inst) ? StepKind::matrix : StepKind::alu;
 }
@@ -53,8 +64,14 @@ Step decode(const isa::Inst& inst, const isa::Program& program, std::size_t inde
   // gfx950 widens LDS-DMA to 3 and 4 dwords, 2 does not exist (gfx950.md 4).
   if (problem.empty() && isa::is_lds_dma(inst) && isa::desc(inst.op).memory_bytes == 8)
     problem = "LDS-DMA moves 1, 3 or 4 dwords per lane";
+  const isa::Kind kind = isa::desc(inst.op).kind;
+  if (problem.empty() && isa::names_hardware_register(kind) && isa::hardware_field(inst).id != isa::mode_register)
+    problem = "of the hardware registers the emulator has MODE alone";
+  if (problem.empty() && isa::uses_pc(kind) && program.offsets.size() != program.code.size())
+    problem = "the program has no code addresses, which only a decoded code object has";
   Step step{.kind = kind_of(inst), .inst = &inst};
-  if (step.kind == StepKind::alu || step.kind == StepKind::matrix) {
+  step.may_be_indexed = isa::is_vector_alu_kind(kind) || isa::is_matrix_kind(kind);
+  if (step.kind == StepKind::alu || step.kind == StepKind::matrix || step.kind == StepKind::mode) {
     step.execute = find_execute(inst.op);
     if (problem.empty() && !step.execute) problem = "the emulator has no execution for it";
   }
@@ -229,6 +246,23 @@ void Workgroup::wait(const isa::Inst& inst, WaveRun& run) {
   if (inst.mods.lgkmcnt != isa::Modifiers::not_waited) run.arrivals.wait_lgkm(inst.mods.lgkmcnt, run.wave, lds_);
 }
 
+// Each of the three is one dword long.
+std::optional<Fault> Workgroup::use_code_address(const isa::Inst& inst, std::uint32_t index, Wave& wave) const {
+  constexpr std::uint64_t bytes = 4;
+  const isa::Kind kind = isa::desc(inst.op).kind;
+  const std::uint64_t next = launch_.code_address + program_.offsets[index] + bytes;
+  const std::uint64_t target = wave.scalar64(static_cast<int>(inst.args[kind == isa::Kind::CALL ? 1 : 0].value));
+  if (kind != isa::Kind::SET_PC) wave.set_scalar64(static_cast<int>(inst.args[0].value), next);
+  if (!isa::jumps(kind)) return std::nullopt;
+  const std::uint64_t offset = target - launch_.code_address;
+  const auto found = std::ranges::lower_bound(program_.offsets, offset);
+  if (found == program_.offsets.end() || *found != offset)
+    return Fault{TrapKind::bad_branch, -1,
+                 fmt::format("no instruction of the program begins at address {:#x}", target)};
+  wave.pc = static_cast<std::uint32_t>(found - program_.offsets.begin());
+  return std::nullopt;
+}
+
 template <bool watched>
 std::optional<Trap> Workgroup::advance(WaveRun& run, std::uint64_t turn) {
   Wave& wave = run.wave;
@@ -250,10 +284,28 @@ std::optional<Trap> Workgroup::advance(WaveRun& run, std::uint64_t turn) {
         ++run.matrix_instructions;
         [[fallthrough]];
       case StepKind::alu:
+        if (step.may_be_indexed && wave.mode.indexes_registers()) {
+          if (auto fault = execute_indexed(step.execute, *step.inst, wave)) return trap(std::move(*fault), wave, index);
+          continue;
+        }
         step.execute(wave, *step.inst);
         if constexpr (watched)
           if (strict_) strict_->executed(wave, index);
         continue;
+      case StepKind::mode:
+        step.execute(wave, *step.inst);
+        if ((wave.mode.bits & ~Mode::modelled) != 0)
+          return trap({TrapKind::bad_mode, -1,
+                       fmt::format("MODE becomes {:#x}, the emulator takes the bits {:#x}: no rounding but to nearest "
+                                   "even, no exceptions",
+                                   wave.mode.bits, Mode::modelled)},
+                      wave, index);
+        continue;
+      case StepKind::code_address:
+        if (auto fault = use_code_address(*step.inst, index, wave)) return trap(std::move(*fault), wave, index);
+        continue;
+      case StepKind::trap:
+        return trap({TrapKind::trap_handler, -1, "the program calls for help, of which there is none"}, wave, index);
       case StepKind::memory:
         wave.clock = run.instructions + turn - left;
         if constexpr (watched) {

@@ -23,6 +23,9 @@ enum class StepKind : std::uint8_t {
   matrix,
   memory,
   branch,
+  code_address,  // s_getpc_b64, s_setpc_b64, s_swappc_b64
+  mode,          // s_setreg_b32: may ask for what is not modelled
+  trap,
   wait,
   barrier,
   end,
@@ -34,6 +37,7 @@ enum class StepKind : std::uint8_t {
 struct Step {
   StepKind kind = StepKind::off_program;
   bool target_is_good = false;  // branches
+  bool may_be_indexed = false;  // vector instructions: MODE may add an index to their registers
   std::uint32_t target = 0;
   Execute execute = nullptr;
   const isa::Inst* inst = nullptr;
@@ -86,6 +90,7 @@ class Workgroup {
   std::optional<Trap> advance(WaveRun& run, std::uint64_t turn);
   bool lands_later(const isa::Inst& inst, WaveRun& run);
   void wait(const isa::Inst& inst, WaveRun& run);
+  std::optional<Fault> use_code_address(const isa::Inst& inst, std::uint32_t index, Wave& wave) const;
   std::optional<Trap> pass_time();
   Trap trap(Fault fault, const Wave& wave, std::uint32_t instruction) const;
   std::string loop_around(std::uint32_t instruction) const;

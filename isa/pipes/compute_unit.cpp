@@ -286,9 +286,9 @@ Clk ComputeUnit::occupy_lds(std::size_t i, const Inst& inst, const Timing& timin
     for (std::uint32_t& a : shifted) a += offset;
     return bank_clk(inst, shifted, wave.exec(), machine_);
   };
-  // Exchanges between lanes use the banks' paths and no address: as a broadcast.
-  const bool exchanges = desc.kind == isa::Kind::DS_PERMUTE || desc.kind == isa::Kind::DS_SWIZZLE;
-  if (!exchanges) address = wave.lanes_of(inst.args[static_cast<std::size_t>(desc.address)]);
+  // Exchanges between lanes use the banks' paths and no address, counters one for all lanes: as a broadcast.
+  if (desc.address >= 0 && desc.kind != isa::Kind::DS_PERMUTE && desc.kind != isa::Kind::DS_SWIZZLE)
+    address = wave.lanes_of(inst.args[static_cast<std::size_t>(desc.address)]);
   const auto offset = static_cast<std::uint32_t>(inst.mods.offset);
   const int clocks = desc.pair_stride == 0 ? banks(offset)
                                            : banks(offset * desc.pair_stride) +

@@ -108,7 +108,7 @@ TEST_CASE("the rows executed are those that need nothing but the wave", "[quick]
   for (std::size_t i = 0; i < static_cast<std::size_t>(Op::count); ++i) {
     const isa::Desc& d = isa::desc(static_cast<Op>(i));
     const bool needs_more = d.kind >= isa::Kind::DS_READ || d.cls == isa::Class::Smem || d.cls == isa::Class::Branch ||
-                            d.cls == isa::Class::Internal || d.cls == isa::Class::Barrier;
+                            d.cls == isa::Class::Internal || d.cls == isa::Class::Barrier || isa::uses_pc(d.kind);
     INFO(d.name);
     CHECK((emulator::find_execute(static_cast<Op>(i)) == nullptr) == needs_more);
   }

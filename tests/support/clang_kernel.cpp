@@ -3,8 +3,10 @@
 #include "generator/decode.h"
 #include "generator/link.h"
 #include "isa/error.h"
+#include "isa/isa.h"
 #include "runtime_loader/emulate.h"
 #include "runtime_loader/kernel.h"
+#include "runtime_loader/load_code.h"
 #include "tests/support/process.h"
 
 #include <cstring>
@@ -87,6 +89,13 @@ bool have_clang() { return !clang().empty(); }
 ClangKernels::ClangKernels(const std::string& file, const std::vector<std::string>& defines)
     : file_(file), object_(generator::read_code_object(compile(file, defines), file)) {}
 
+std::set<std::string, std::less<>> ClangKernels::mnemonics(const std::string& symbol) const {
+  std::set<std::string, std::less<>> names;
+  for (const isa::Inst& inst : generator::decode(object_, generator::find_kernel(object_, symbol, file_)).program.code)
+    names.emplace(isa::desc(inst.op).name);
+  return names;
+}
+
 std::string ClangKernels::launch(const std::string& symbol, Grid grid, KernelArguments& arguments) const {
   const generator::KernelImage& image = generator::find_kernel(object_, symbol, file_);
   const generator::DecodedKernel kernel = generator::decode(object_, image);
@@ -103,6 +112,7 @@ std::string ClangKernels::launch(const std::string& symbol, Grid grid, KernelArg
       write(segment, offset, bytes.data(), bytes.size());
     }
   }
+  const std::size_t passed = segment.size();
   std::size_t taken = 0;
   for (const generator::KernelArgument& argument : image.arguments) {
     if (argument.kind.starts_with("hidden_"))
@@ -110,10 +120,13 @@ std::string ClangKernels::launch(const std::string& symbol, Grid grid, KernelArg
     else
       taken = argument.offset + argument.size;
   }
-  if (image.descriptor.kernarg_bytes > segment.size() || taken > segment.size())
-    throw Error("kernel {} takes {} bytes of arguments, the test passes {}", symbol, taken, segment.size());
+  if (taken > passed) throw Error("kernel {} takes {} bytes of arguments, the test passes {}", symbol, taken, passed);
+  segment.resize(std::max<std::size_t>(segment.size(), image.descriptor.kernarg_bytes));
 
+  const runtime::LoadedCode loaded(object_, memory);
   emulator::Launch launch = runtime::initial_state(image.descriptor);
+  launch.entry = kernel.entry;
+  launch.code_address = runtime::code_address(object_);
   launch.grid = {grid.workgroups, 1, 1};
   launch.workgroup_size = {grid.workgroup_size, 1, 1};
   launch.unaligned_access = true;  // the HSA's mode, which clang counts on for packed data

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -67,6 +68,10 @@ class ClangKernels {
   // Runs a kernel in strict mode. Returns what went wrong in one line, trap or findings; empty if nothing. Throws Error
   // if an instruction is not in the table, naming it.
   std::string launch(const std::string& symbol, Grid grid, KernelArguments& arguments) const;
+
+  // Of the instructions that a launch of the kernel decodes, without the suffix of the encoding: that clang chose those
+  // which a test is about.
+  std::set<std::string, std::less<>> mnemonics(const std::string& symbol) const;
 
   // Machine code, for tests that damage it.
   std::vector<std::byte>& code() { return object_.code; }

@@ -1,5 +1,6 @@
 #include "tests/support/hazard_pairs.h"
 
+#include "isa/isa.h"
 #include "isa/regs.h"
 #include "tests/support/make_inst.h"
 
@@ -9,6 +10,7 @@ namespace {
 using namespace isa;
 
 const Operand zero = number(0);
+const Operand mode_field(OperandKind::integer, HardwareField{mode_register, 0, 4}.code());
 
 struct Side {
   Inst inst;
@@ -172,6 +174,8 @@ const Side load_soffset = side(buffer_load_dword, natural, {v(70), v(71), s(8, 4
   "$vgpr70 = BUFFER_LOAD_DWORD_OFFEN $vgpr71, $s[8:11], $sgpr4, 0, 0, 0, implicit $exec", {.offen = true});
 const Side global_s4 = side(global_load_dword, natural, {v(70), v(71), s(4, 2)},
   "$vgpr70 = GLOBAL_LOAD_DWORD_SADDR $s[4:5], $vgpr71, 0, 0, implicit $exec");
+const Side index_on = side(s_set_gpr_idx_on, natural, {s(4), Operand(OperandKind::integer, 8)},
+  "S_SET_GPR_IDX_ON $sgpr4, 8, implicit-def $m0, implicit-def $mode, implicit $m0, implicit $mode");
 const Side lds_dma = side(buffer_load_dwordx4, natural, {off, v(0), s(8, 4), zero},
   "BUFFER_LOAD_DWORDX4_LDS_OFFEN $vgpr0, $s[8:11], 0, 0, 0, 0, implicit $exec, implicit $m0", {.offen = true, .lds = true});
 const Side add_s4 = side(v_add_f32, e32, {v(60), s(4), v(61)}, "$vgpr60 = V_ADD_F32_e32 $sgpr4, $vgpr61, implicit $mode, implicit $exec");
@@ -198,6 +202,9 @@ const Side store_x4_offset = side(buffer_store_dwordx4, natural, {v(0, 4), v(61)
   "BUFFER_STORE_DWORDX4_OFFEN_exact $v[0:3], $vgpr61, $s[8:11], $sgpr4, 0, 0, 0, implicit $exec", {.offen = true});
 const Side store_x3 = side(global_store_dwordx3, natural, {v(62, 2), v(0, 3), off},
   "GLOBAL_STORE_DWORDX3 $v[62:63], $v[0:2], 0, 0, implicit $exec");
+const Side set_mode = side(s_setreg_b32, natural, {mode_field, s(4)}, "S_SETREG_B32 $sgpr4, 6145, implicit-def $mode, implicit $mode");
+const Side set_mode_literal = side(s_setreg_imm32_b32, natural, {mode_field, zero}, "S_SETREG_IMM32_B32 0, 6145, implicit-def $mode, implicit $mode");
+const Side get_mode = side(s_getreg_b32, natural, {s(70), mode_field}, "$sgpr70 = S_GETREG_B32 6145, implicit $mode");
 const Side smem_first = side(s_load_dword, natural, {s(20), s(4, 2), no_offset}, "$sgpr20 = S_LOAD_DWORD_IMM $s[4:5], 0, 0");
 const Side smem_overwrites = side(s_load_dwordx2, natural, {s(4, 2), s(6, 2), no_offset}, "$s[4:5] = S_LOAD_DWORDX2_IMM $s[6:7], 0, 0");
 const Side vmem_first = side(global_load_dword, natural, {v(70), v(60, 2), off}, "$vgpr70 = GLOBAL_LOAD_DWORD $v[60:61], 0, 0, implicit $exec");
@@ -322,6 +329,9 @@ std::vector<HazardPair> hazard_pairs() {
     {"VALU result read from one lane", 1, mov_v0, first_lane_v0},
     {"EXEC written by VALU before a lane access", 4, cmp_exec, first_lane_other},
     {"M0 written before LDS-DMA", 1, mov_m0, lds_dma},
+    {"hardware register set before it is used", 2, set_mode, get_mode},
+    {"hardware register set before it is used", 2, set_mode_literal, set_mode},
+    {"M0 written before LDS-DMA", 1, index_on, lds_dma},
     {"data of a wide store overwritten by VALU", 2, store_x4, writes_v0},
     {"data of a wide store overwritten by VALU", 2, store_x3, writes_v0},
     {"data of a wide store overwritten by VALU", 2, swap_x2, writes_v0},

@@ -1,6 +1,7 @@
 // The lane oracle's rows of fp64, the steps of division and the other floating-point rows with a story.
 #include "tests/support/exact_double.h"
 #include "tests/support/oracle.h"
+#include "tests/support/oracle_trigonometry.h"
 
 #include <algorithm>
 #include <bit>
@@ -154,6 +155,7 @@ const LaneOracles& double_oracles() {
       {"v_min_f64", LANE(to_bits(number_if_any(A, B, true)))},
       {"v_max_f64", LANE(to_bits(number_if_any(A, B, false)))},
       {"v_ldexp_f64", LANE(to_bits(std::ldexp(A, static_cast<int>(std::clamp<i64>(s32(in.s[1]), -5000, 5000)))))},
+      {"v_trig_preop_f64", LANE(to_bits(two_over_pi_bits(A, static_cast<std::uint32_t>(in.s[1]))))},
       {"v_floor_f64", LANE(to_bits(std::floor(A)))},
       {"v_ceil_f64", LANE(to_bits(std::ceil(A)))},
       {"v_trunc_f64", LANE(to_bits(std::trunc(A)))},

@@ -352,7 +352,26 @@ void exchange(Wave& wave, const Inst& inst, const std::string& verb) {
   write_back(wave, inst.args[0], results);
 }
 
+// DS_APPEND, DS_CONSUME: the counter at M0 + offset goes up or down by the number of active lanes.
+void count(const Access& a, bool up) {
+  u8* at = &a.memory.lds.at(a.wave.scalar[isa::m0.first] + static_cast<u32>(a.inst.mods.offset));
+  u32 old = 0;
+  std::memcpy(&old, at, 4);
+  u32 changed = old;
+  Results results(1);
+  for (u32 lane = 0; lane < 64; ++lane) {
+    if (active(a.wave, lane)) changed = up ? changed + 1 : changed - 1;
+    results[0][lane] = old;
+  }
+  std::memcpy(at, &changed, 4);
+  write_back(a.wave, a.inst.args[0], results);
+}
+
 bool lds_row(const Access& a, const Name& name) {
+  if (name.verb == "append" || name.verb == "consume") {
+    count(a, name.verb == "append");
+    return true;
+  }
   const bool reads = name.verb.starts_with("read");
   if (name.verb == "permute" || name.verb == "bpermute" || name.verb == "swizzle") {
     exchange(a.wave, a.inst, name.verb);
@@ -379,12 +398,16 @@ bool lds_row(const Access& a, const Name& name) {
   return true;
 }
 
-// LDS-DMA: lane l's bytes go to M0 + offset + l * bytes.
-void load_to_lds(const Access& a, u32 bytes) {
+// LDS-DMA: lane l's bytes go to M0 + offset + l * bytes; of less than a dword, the dword that they extend to.
+void load_to_lds(const Access& a, Size size) {
+  const u32 bytes = std::max(size.bytes, 4u);
   const u32 to = (a.wave.scalar[isa::m0.first] & 0x3ffff) + static_cast<u32>(a.inst.mods.offset);
   for (u32 lane = 0; lane < 64; ++lane)
-    for (u32 i = 0; active(a.wave, lane) && i < bytes; ++i)
-      a.memory.lds.at(to + lane * bytes + i) = static_cast<u8>(a.load(lane, i, 1));
+    for (u32 i = 0; active(a.wave, lane) && i < bytes; ++i) {
+      const bool is_negative = size.is_signed && a.load(lane, size.bytes - 1, 1) >= 128;
+      a.memory.lds.at(to + lane * bytes + i) =
+          i < size.bytes ? static_cast<u8>(a.load(lane, i, 1)) : u8{is_negative ? u8{255} : u8{0}};
+    }
 }
 
 bool scalar_row(Wave& wave, OracleMemory& memory, const Inst& inst, const Name& name) {
@@ -427,7 +450,7 @@ bool run_memory_oracle(Wave& wave, OracleMemory& memory, const Inst& inst) {
   const Size size = size_of(dma ? name.rest.substr(4) : name.rest);
   a.element = std::min(size.bytes, 4u);
   if (dma || inst.mods.lds)
-    load_to_lds(a, size.bytes);
+    load_to_lds(a, size);
   else if (name.verb == "load")
     load(a, size);
   else

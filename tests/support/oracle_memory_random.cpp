@@ -190,6 +190,9 @@ Inst random_access(isa::Op op, Wave& wave, OracleMemory& memory, bool aligned, R
     if (d.kind == Kind::CACHE_WRITE_BACK || d.kind == Kind::CACHE_INVALIDATE) return inst;
     if (is_scalar) {
       if (setup.scalar()) return inst;
+    } else if (d.kind == Kind::DS_COUNT) {
+      wave.scalar[isa::m0.first] += 4 - static_cast<u32>(inst.mods.offset) % 4;
+      return inst;
     } else if (is_lds) {
       setup.lds();
       return inst;

@@ -50,6 +50,13 @@ Operand random_register(OperandKind kind, int count, Rng& rng) {
 
 Operand random_operand(const Inst& inst, const isa::Arg& a, Rng& rng) {
   if (a.type == Type::mask && one_in(2, rng)) return isa::vcc;
+  const Kind kind = isa::desc(inst.op).kind;
+  if (kind == Kind::SET_REG_LITERAL && inst.args[0].kind == OperandKind::integer)
+    return Operand::constant(static_cast<u32>(rng()));
+  // The emulator has MODE of the hardware registers.
+  if (isa::names_hardware_register(kind) && a.dwords == 0)
+    return {OperandKind::integer, (below(0x10000, rng) & ~63u) | isa::mode_register};
+  if (kind >= Kind::INDEX_ON && kind <= Kind::INDEX && a.dwords == 0) return {OperandKind::integer, below(16, rng)};
   if (a.dwords == 0) return {OperandKind::literal, below(0x10000, rng)};
   switch (below(a.role == isa::Role::read ? 6 : 3, rng)) {
     case 0:

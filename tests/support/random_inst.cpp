@@ -59,6 +59,19 @@ Operand scalar_argument(const Desc& d, int index, const Arg& a, Rng& rng) {
     case Kind::SOPK:
     case Kind::SOPK_COMPARE:
       return index == 1 ? Operand(OperandKind::literal, below(0x10000, rng)) : random_scalar(1, rng);
+    case Kind::GET_PC:
+    case Kind::SET_PC:
+    case Kind::CALL:
+      return random_scalar(2, rng);
+    case Kind::GET_REG:
+    case Kind::SET_REG:
+    case Kind::SET_REG_LITERAL:
+      if (index == hardware_field_argument(d.kind)) return {OperandKind::integer, below(0x10000, rng)};
+      return d.kind == Kind::SET_REG_LITERAL ? random_constant(rng) : random_scalar(1, rng);
+    case Kind::INDEX_ON:
+    case Kind::INDEX_OPERANDS:
+      if (a.dwords == 0) return {OperandKind::integer, below(16, rng)};
+      break;
     case Kind::SMEM_LOAD:
     case Kind::SMEM_BUFFER_LOAD:
       if (index != 2) return random_scalar(a.dwords, rng);

@@ -47,6 +47,35 @@ std::string refusal(const std::string& body) {
 
 }  // namespace
 
+TEST_CASE("Decode: of many unknown instructions the beginning is listed", "[quick][decode]") {
+  const auto refused = [](int different) {
+    std::string body;
+    for (int i = 0; i < different; ++i) body += fmt::format("s_sethalt {}\n", i);
+    const std::string message = refusal(body + "s_endpgm");
+    int listed = 0;
+    for (std::size_t at = 0; (at = message.find("s_sethalt is not in the table", at)) != std::string::npos; ++at)
+      ++listed;
+    return std::pair(listed, message.substr(message.size() - 8));
+  };
+  CHECK(refused(100).first == 100);
+  CHECK(refused(100).second.find("more") == std::string::npos);
+  CHECK(refused(150) == std::pair(100, std::string(" 50 more")));
+}
+
+TEST_CASE("Decode: a kernel that calls comes with all of the code, others alone", "[quick][decode]") {
+  const CodeObject object = code_object({{"first", "v_mov_b32_e32 v0, 0x12345678\ns_endpgm"},
+                                         {"second", "s_getpc_b64 s[0:1]\ns_swappc_b64 s[2:3], s[0:1]\ns_endpgm"}});
+  const auto decoded = [&](const char* name) { return decode(object, find_kernel(object, name, "test.co")); };
+  const DecodedKernel first = decoded("first"), second = decoded("second");
+  CHECK(first.program.code.size() == 2);
+  CHECK(first.entry == 0);
+  CHECK(first.program.offsets == std::vector<std::uint32_t>{0, 8});
+  REQUIRE(second.entry < second.program.code.size());
+  CHECK(second.program.code[0] == first.program.code[0]);
+  CHECK(second.program.code[second.entry].op == isa::Op::s_getpc_b64);
+  CHECK(second.program.offsets[second.entry] == find_kernel(object, "second", "test.co").code_offset);
+}
+
 TEST_CASE("Decode: branches lead to instructions, whatever their sizes", "[quick][decode]") {
   const CodeObject object = code_object({{"k", R"(
 s_branch forward
