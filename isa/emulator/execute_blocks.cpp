@@ -1,6 +1,6 @@
 // MFMA rows with several blocks or FP64: small matrices that nobody's time goes into, so one plain reading of the
 // layouts for all of them. The order of the sums is that of execute_matrix.cpp: from C on, k ascending, one rounding a
-// step, unless the machine sums otherwise. Its flushing of denormals is not modelled here.
+// step, unless the machine sums otherwise; like there, machines may flush denormals of fp16, bf16 and fp32.
 #include "isa/emulator/execute_parts.h"
 #include "isa/emulator/matrix_models.h"
 #include "isa/isa.h"
@@ -62,6 +62,14 @@ T value_of(Type type, std::uint64_t code) {
   }
 }
 
+template <class T>
+T flushed(const Wave& wave, Type type, T value) {
+  if constexpr (std::is_same_v<T, float>)
+    if (wave.numerics.mfma_denormals == isa::MfmaDenormals::flushed)
+      return without_denormal(value, type == Type::f16 ? 0x1p-14f : 0x1p-126f);
+  return value;
+}
+
 std::uint64_t code_of(float value) { return std::bit_cast<std::uint32_t>(std::isnan(value) ? NAN : value); }
 std::uint64_t code_of(double value) {
   return std::bit_cast<std::uint64_t>(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value);
@@ -92,7 +100,8 @@ std::vector<T> source(const Wave& wave, const Inst& inst, int argument) {
         const int lane = isa::matrix_source_lane(d.m, d.blocks, k / elements, from, row);
         const int rearranged = is_a || has_signs ? lane : isa::lane_group_source(inst.mods.blgp, lane);
         const Operand& operand = inst.args[static_cast<std::size_t>(argument)];
-        const T value = value_of<T>(type, read_bits(wave, operand, bits_of(type), rearranged, k % elements));
+        const T value =
+            flushed(wave, type, value_of<T>(type, read_bits(wave, operand, bits_of(type), rearranged, k % elements)));
         values.push_back(negate ? -value : value);
       }
   return values;
@@ -106,7 +115,7 @@ T accumulator(const Wave& wave, const Inst& inst, isa::AccumulatorPlace place) {
   const std::uint64_t code = is_vector           ? read_bits(wave, c, bits_of(type), place.lane, place.element)
                              : type == Type::f64 ? scalar_source64(wave, c, true)
                                                  : scalar_source(wave, c);
-  const T value = value_of<T>(type, code);
+  const T value = flushed(wave, type, value_of<T>(type, code));
   return type == Type::f64 && (inst.mods.blgp & 4) ? -value : value;
 }
 
@@ -131,7 +140,7 @@ void multiply(Wave& wave, const Inst& inst) {
           sum = modelled_sum(wave.numerics.mfma_accumulation, {&a[a_row], &b[b_row], 1, 1, d.k, 8}, sum);
         else
           for (std::size_t k = 0; k < d.k; ++k) sum = multiply_add(a[a_row + k], b[b_row + k], sum);
-        results.push_back({place, code_of(sum)});
+        results.push_back({place, code_of(flushed(wave, Type::f32, sum))});
       }
   constexpr int words = sizeof(T) / 4;
   for (const Result& result : results)

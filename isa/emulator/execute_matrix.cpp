@@ -140,8 +140,7 @@ constexpr int group_of(int format) { return bits_of_format(format) >= 16 ? 8 : 1
 
 // What a machine that flushes denormals makes of them. Formats of 8 bits and less keep theirs: nothing says otherwise.
 HWY_INLINE float without_denormal_of(int format, float x) {
-  const float least = format == f16 ? 0x1p-14f : 0x1p-126f;
-  return magnitude_of(x) < least ? with_sign_of(0.0f, x) : x;
+  return without_denormal(x, format == f16 ? 0x1p-14f : 0x1p-126f);
 }
 void flush_tile(const Wave& wave, int format, float* tile, int count) {
   if (HWY_LIKELY(wave.numerics.mfma_denormals == isa::MfmaDenormals::kept) || bits_of_format(format) < 16) return;

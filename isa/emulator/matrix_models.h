@@ -4,6 +4,8 @@
 
 #include "isa/machine.h"
 
+#include <cmath>
+
 namespace zyfa::emulator {
 
 // What one element of D is made of: `depth` products a[k * stride_a] * b[k * stride_b], in groups of `group` k where
@@ -18,5 +20,10 @@ struct DotProduct {
 
 // c plus the products as `model` sums and rounds them.
 float modelled_sum(isa::MfmaAccumulation model, const DotProduct& dot, float c);
+
+// A zero of the same sign instead of what is below the format's least normal number (isa::MfmaDenormals::flushed).
+inline float without_denormal(float x, float least_normal) {
+  return std::fabs(x) < least_normal ? std::copysign(0.0f, x) : x;
+}
 
 }  // namespace zyfa::emulator

@@ -18,6 +18,7 @@ using namespace zyfa;
 using namespace zyfa::runtime;
 using generator::Softmax;
 using isa::MfmaAccumulation;
+using isa::MfmaDenormals;
 
 namespace {
 
@@ -124,6 +125,39 @@ TEST_CASE("a machine that flushes denormals loses them in A, B, C and D", "[quic
   CHECK(product_of({}, {}, one, 0x1p-130f) == 0x1p-130f);
   CHECK(product_of(flushing, {}, one, 0x1p-130f) == 0);
   CHECK(product_of(flushing, tiny, one, 0) == 0x1p-14f);
+}
+
+TEST_CASE("a machine that flushes denormals loses them in products of several blocks, too", "[quick]") {
+  // D[0][0] of the first of 16 blocks, its first product.
+  const auto block = [](MfmaDenormals denormals, isa::Op op, std::uint32_t a, std::uint32_t b, float c) {
+    isa::Machine machine;
+    machine.mfma_denormals = denormals;
+    const auto wave = new_wave(machine);
+    wave->vector[8][0] = a;
+    wave->vector[16][0] = b;
+    wave->vector[24][0] = std::bit_cast<std::uint32_t>(c);
+    const int count = isa::desc(op).args[1].dwords;
+    const isa::Inst inst = make(op, {v(0, 4), v(8, count), v(16, count), v(24, 4)});
+    emulator::find_execute(inst.op)(*wave, inst);
+    return std::bit_cast<float>(wave->vector[0][0]);
+  };
+  const auto halves = [&](MfmaDenormals denormals, float a, float b, float c) {
+    return block(denormals, isa::Op::v_mfma_f32_4x4x4_16b_f16, isa::float_to_f16(a), isa::float_to_f16(b), c);
+  };
+  const auto singles = [&](MfmaDenormals denormals, float a, float b, float c) {
+    return block(denormals, isa::Op::v_mfma_f32_4x4x1_16b_f32, std::bit_cast<std::uint32_t>(a),
+                 std::bit_cast<std::uint32_t>(b), c);
+  };
+  using enum isa::MfmaDenormals;
+  CHECK(halves(kept, 0x1p-20f, 2, 0) == 0x1p-19f);
+  CHECK(halves(flushed, 0x1p-20f, 2, 0) == 0);
+  CHECK(halves(flushed, 2, 0x1p-20f, 0) == 0);
+  CHECK(halves(flushed, 0x1p-14f, 2, 0) == 0x1p-13f);
+  CHECK(halves(kept, 0, 1, 0x1p-130f) == 0x1p-130f);
+  CHECK(halves(flushed, 0, 1, 0x1p-130f) == 0);
+  CHECK(singles(kept, 0x1p-100f, -0x1p-30f, 0) == -0x1p-130f);
+  CHECK(singles(flushed, 0x1p-100f, -0x1p-30f, 0) == 0);
+  CHECK(singles(flushed, 0x1p-130f, 0x1p100f, 0) == 0);
 }
 
 TEST_CASE("v_cvt_pk_u8_f32 rounds as the machine says", "[quick]") {
