@@ -132,6 +132,17 @@ TEST_CASE("clang's conversions from FP8 and BF8, every code", "[quick]") {
   plain("f32_fp8_0", "fp8", 0);
   plain("f32_fp8_3", "fp8", 3);
   plain("f32_bf8_1", "bf8", 1);
+  const auto pairs_of = [&](const std::string& kernel, const std::string& format, int half) {
+    std::vector<u32> pairs;
+    for (const u32 x : in)
+      for (const int byte : {0, 1})
+        pairs.push_back(
+            std::bit_cast<u32>(static_cast<float>(decoded(float_format(format), x >> (16 * half + 8 * byte) & 255))));
+    CHECK(conversions.run(kernel, in, pairs, 1, in.size(), true) == "");
+  };
+  pairs_of("pk_f32_fp8_0", "fp8", 0);
+  pairs_of("pk_f32_fp8_1", "fp8", 1);
+  pairs_of("pk_f32_bf8_1", "bf8", 1);
   for (const std::string f : {"fp8", "bf8"})
     for (const float scale : scales) {
       CAPTURE(f, scale);
@@ -167,6 +178,12 @@ TEST_CASE("clang's conversions to FP8 and BF8, about every code", "[quick]") {
     };
     CHECK(conversions.run("sr_" + f + (f == "fp8" ? "_f32_2" : "_f32_0"), floats, each(floats, stochastic), 1, items) ==
           "");
+    const auto packed = [&](u32 x, u32 y) {
+      const auto code = [&](u32 bits) { return encoded(float_format(f), std::bit_cast<float>(bits), false); };
+      return placed(code(x) | code(y) << 8, 16, f == "fp8" ? 1 : 0);
+    };
+    CHECK(conversions.run("pk_" + f + (f == "fp8" ? "_f32_1" : "_f32_0"), floats, each_pair(floats, packed), 1,
+                          items / 2) == "");
     for (const float scale : scales) {
       CAPTURE(f, scale);
       const std::vector<u32> about = floats_about(f, scale, items);
@@ -192,6 +209,31 @@ TEST_CASE("clang's conversions to FP8 and BF8, about every code", "[quick]") {
       random("f16", codes, 0);
       random("bf16", codes, 1);
     }
+  }
+}
+
+TEST_CASE("clang's conversions to fp16 and bf16, about every code", "[quick]") {
+  if (!have_clang()) {
+    WARN(no_clang);
+    return;
+  }
+  Conversions conversions;
+  for (const std::string f : {"f16", "bf16"}) {
+    CAPTURE(f);
+    std::vector<u32> floats = floats_about(f, 1, items);
+    // NaNs become some NaN, whose payload is no matter here.
+    for (u32& word : floats)
+      if (std::isnan(std::bit_cast<float>(word))) word = 0x3f800001;
+    const auto packed = [&](u32 x, u32 y) {
+      const auto code = [&](u32 bits) { return encoded(float_format(f), std::bit_cast<float>(bits), false); };
+      return code(x) | code(y) << 16;
+    };
+    CHECK(conversions.run("pk_" + f + "_f32", floats, each_pair(floats, packed), 1, items / 2) == "");
+    const auto stochastic = [&](u32 x) {
+      return placed(expected_of("v_cvt_sr_" + f + "_f32", x, seed, 0), 16, f == "f16" ? 1 : 0);
+    };
+    CHECK(conversions.run("sr_" + f + (f == "f16" ? "_f32_1" : "_f32_0"), floats, each(floats, stochastic), 1, items) ==
+          "");
   }
 }
 
