@@ -18,7 +18,9 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 HWY_BEFORE_NAMESPACE();
 namespace zyfa::emulator::HWY_NAMESPACE {
@@ -198,6 +200,29 @@ void load_scales(const Wave& wave, const Operand& operand, int byte, int block, 
   }
 }
 
+// tile_d += dot scaled. In double, unless all products of two scales are normal floats: then float rounds the same, as
+// a product with a power of two is inexact only where it is denormal, and that once.
+template <int width>
+void add_scaled(const float* dot, const double* scale_a, const double* scale_b, float* HWY_RESTRICT tile_d) {
+  const auto [least_a, largest_a] = std::minmax_element(scale_a, scale_a + width);
+  const auto [least_b, largest_b] = std::minmax_element(scale_b, scale_b + width);
+  const bool is_nan =
+      std::isnan(std::accumulate(scale_b, scale_b + width, std::accumulate(scale_a, scale_a + width, 0.0)));
+  const bool fits = !is_nan && *least_a * *least_b >= 0x1p-126 && *largest_a * *largest_b <= 0x1p127;
+  float columns[width];
+  std::copy_n(scale_b, width, columns);
+  for (int row = 0; row < width; ++row) {
+    const float* HWY_RESTRICT from = dot + row * width;
+    float* HWY_RESTRICT to = tile_d + row * width;
+    const auto factor = static_cast<float>(scale_a[row]);
+    if (HWY_LIKELY(fits))
+      for (int column = 0; column < width; ++column) to[column] += from[column] * (factor * columns[column]);
+    else
+      for (int column = 0; column < width; ++column)
+        to[column] += static_cast<float>(from[column] * (scale_a[row] * scale_b[column]));
+  }
+}
+
 // D = C + sum over blocks of 2^(sa + sb - 254) * (the block's own chain from zero): scales apply to the dot
 // product of a block before it is accumulated (gfx950.md 3).
 template <int width>
@@ -212,11 +237,7 @@ void accumulate_scaled(const Wave& wave, const Inst& inst, const float* a, const
     alignas(64) float dot[width * width] = {};
     const int first = block * isa::scale_block_k * width;
     sum_products<width>(wave, a + first, b + first, isa::scale_block_k, 16, dot);
-    for (int row = 0; row < width; ++row)
-      for (int column = 0; column < width; ++column) {
-        const int i = row * width + column;
-        tile_d[i] += static_cast<float>(dot[i] * (scale_a[row] * scale_b[column]));
-      }
+    add_scaled<width>(dot, scale_a, scale_b, tile_d);
   }
 }
 
@@ -295,6 +316,7 @@ void decode_sparse(const Wave& wave, const Inst& inst, T* tile) {
     const u32 index = wave.lanes_of(inst.args[3])[l] >> first_index_bit;
     for (int t = 0; t < layout.stored; ++t) {
       const u32 code = wave.lanes_of(inst.args[1], t * bits / 32)[l] >> (t * bits % 32) & ((1U << bits) - 1);
+      if (code == 0) continue;  // kernels sum rows with few ones
       T& to = tile[layout.k(lane / width, t, static_cast<int>(index >> (2 * t) & 3)) * width + lane % width];
       if constexpr (format == i8)
         to += static_cast<std::int8_t>(code);
