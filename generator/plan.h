@@ -42,7 +42,9 @@ struct AttentionPlan {
   LdsPlan lds;
   std::string symbol;  // unique per configuration
 
-  int queries_per_workgroup() const { return waves * queries_per_wave; }
+  int queries_per_tile() const { return waves * queries_per_wave; }
+  // With a causal mask a workgroup takes a tile from the front and one from the back, so that all have the same to do.
+  int queries_per_workgroup() const { return config.causal ? 2 * queries_per_tile() : queries_per_tile(); }
   int workgroup_size() const { return waves * 64; }
 };
 

@@ -53,8 +53,7 @@ S<1> divide(Builder& k, S<1> head, S<1> heads_per_kv_head, std::string_view name
 
 }  // namespace
 
-Place find_place(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile, S<1> head, S<1> batch,
-                 V<1> work_item) {
+Place find_place(Builder& k, const Arguments& args, S<1> head, S<1> batch, V<1> work_item) {
   const S<1> wave = k.sgpr("wave");
   const S<1> workgroup_first_query = k.sgpr("first query of the workgroup");
   const S<1> first_query = k.sgpr("first query of the wave");
@@ -64,10 +63,13 @@ Place find_place(Builder& k, const AttentionPlan& plan, const Arguments& args, S
   k.v_readfirstlane_b32(wave, lane);
   k.v_and_b32(lane, 63, work_item);
   const S<1> kv_head = divide(k, head, args.heads_per_kv_head, "key/value head");
-  k.s_mul_i32(workgroup_first_query, tile, plan.queries_per_workgroup());
-  k.s_mul_i32(first_query, wave, plan.queries_per_wave);
-  k.s_add_u32(first_query, first_query, workgroup_first_query);
   return {batch, head, kv_head, wave, workgroup_first_query, first_query, lane};
+}
+
+void go_to_tile(Builder& k, const AttentionPlan& plan, const Place& place, S<1> tile) {
+  k.s_mul_i32(place.workgroup_first_query, tile, plan.queries_per_tile());
+  k.s_mul_i32(place.first_query, place.wave, plan.queries_per_wave);
+  k.s_add_u32(place.first_query, place.first_query, place.workgroup_first_query);
 }
 
 void advance(Builder& k, S<2> address, S<1> index, S<2> stride) {

@@ -32,16 +32,18 @@ struct Arguments {
 // Loads generator::AttentionKernargs from the kernel argument segment at `kernarg`; all of it has arrived on return.
 Arguments load_arguments(Builder& k, S<2> kernarg);
 
-// Where in the problem this wave stands. The grid is (tiles of queries_per_workgroup, heads, batch).
+// Where in the problem this wave stands. The grid is (workgroups, heads, batch).
 struct Place {
   S<1> batch, head, kv_head;
   S<1> wave;                   // 0..7
-  S<1> workgroup_first_query;  // tile * queries_per_workgroup
+  S<1> workgroup_first_query;  // of the present tile of queries
   S<1> first_query;            // of the wave: workgroup_first_query + wave * queries_per_wave
   V<1> lane;                   // 0..63
 };
-Place find_place(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile, S<1> head, S<1> batch,
-                 V<1> work_item);
+// All but the queries.
+Place find_place(Builder& k, const Arguments& args, S<1> head, S<1> batch, V<1> work_item);
+// The queries of a tile of AttentionPlan::queries_per_tile.
+void go_to_tile(Builder& k, const AttentionPlan& plan, const Place& place, S<1> tile);
 
 // address += index * stride, 64 bits. `index` is not negative; `stride` may be.
 void advance(Builder& k, S<2> address, S<1> index, S<2> stride);

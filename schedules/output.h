@@ -13,7 +13,7 @@ void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, 
 
 // LSE[query] = ln(sum of exp(logits)) = ln 2 * (octaves * reference + log2(unrounded)), from the sum
 // before rounding, which `rows` must hold; -infinity where no key was visible.
-// Leaves EXEC with the lower half only, so nothing but the end may follow.
+// Leaves EXEC with the lower half only.
 void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const RowState& rows,
                const ScoreScale& scale);
 

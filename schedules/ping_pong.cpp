@@ -299,31 +299,20 @@ void shift_phase(Builder& k, const Place& place, bool late_group) {
   k.bind(other);
 }
 
-// Causal workgroups with most to do start first.
-void last_tile_first(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile) {
+// tile = n - 1 - tile, n being the number of tiles of queries.
+void count_from_behind(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile) {
   const auto scope = k.scope();
   const S<1> t = k.sgpr("tiles of queries");
-  k.s_add_u32(t, args.seqlen_q, plan.queries_per_workgroup() - 1);
-  k.s_lshr_b32(t, t, std::countr_zero(static_cast<unsigned>(plan.queries_per_workgroup())));
+  k.s_add_u32(t, args.seqlen_q, plan.queries_per_tile() - 1);
+  k.s_lshr_b32(t, t, std::countr_zero(static_cast<unsigned>(plan.queries_per_tile())));
   k.s_sub_u32(t, t, 1);
   k.s_sub_u32(tile, t, tile);
 }
 
-}  // namespace
-
-KernelBody ping_pong(const AttentionPlan& plan, const isa::Machine& machine) {
-  Builder k(machine);
-  const S<2> kernarg = k.claim(S<2>{0}, "kernel arguments");
-  const S<1> tile = k.claim(S<1>{2}, "workgroup x: tile of queries");
-  const S<1> head = k.claim(S<1>{3}, "workgroup y: query head");
-  const S<1> batch = k.claim(S<1>{4}, "workgroup z: batch entry");
-  const V<1> work_item = k.claim(V<1>{0}, "work-item");
-
-  const Arguments args = load_arguments(k, kernarg);
-  if (plan.config.causal) last_tile_first(k, plan, args, tile);
-  const Place place = find_place(k, plan, args, tile, head, batch, work_item);
+// Attention of one tile of queries.
+void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const ScoreScale& scale) {
+  const auto scope = k.scope();
   const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place) : full_limits(k, args, place);
-  const ScoreScale scale = score_scale(k, plan, args, place);
   const Queries q = load_queries(k, plan, args, place);
   const Walk w{plan,
                args,
@@ -369,6 +358,41 @@ KernelBody ping_pong(const AttentionPlan& plan, const isa::Machine& machine) {
 
   store_output(k, plan, args, place, w.tile.o, w.rows);
   if (plan.config.lse) store_lse(k, plan, args, place, w.rows, scale);
+}
+
+}  // namespace
+
+KernelBody ping_pong(const AttentionPlan& plan, const isa::Machine& machine) {
+  Builder k(machine);
+  const S<2> kernarg = k.claim(S<2>{0}, "kernel arguments, then x");
+  const S<1> x = kernarg[0];
+  const S<1> tile = k.claim(S<1>{2}, "workgroup x, then tile of queries");
+  const S<1> head = k.claim(S<1>{3}, "workgroup y: query head");
+  const S<1> batch = k.claim(S<1>{4}, "workgroup z: batch entry");
+  const V<1> work_item = k.claim(V<1>{0}, "work-item");
+
+  const Arguments args = load_arguments(k, kernarg);
+  const Place place = find_place(k, args, head, batch, work_item);
+  const ScoreScale scale = score_scale(k, plan, args, place);
+  if (plan.config.causal) {
+    // Tile n-1-x, then tile x, unless they are the same.
+    const Label again = k.label("second_tile"), done = k.label("both_tiles_done");
+    k.s_mov_b32(x, tile);
+    count_from_behind(k, plan, args, tile);
+    k.bind(again);
+    go_to_tile(k, plan, place, tile);
+    attend(k, plan, args, place, scale);
+    k.s_cmp_eq_u32(tile, x);
+    k.s_cbranch_scc1(done);
+    k.s_mov_b32(tile, x);
+    k.s_mov_b64(isa::exec, -1);
+    k.s_barrier();  // nobody reads the first one's tiles of K and V any more
+    k.s_branch(again);
+    k.bind(done);
+  } else {
+    go_to_tile(k, plan, place, tile);
+    attend(k, plan, args, place, scale);
+  }
   k.s_endpgm();
   return k.finish();
 }

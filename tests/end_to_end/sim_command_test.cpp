@@ -73,7 +73,7 @@ TEST_CASE("zyfa-sim refuses in one line", "[quick][commands][timing]") {
   };
   for (const Refused& refused :
        {Refused{{"--machine", "fast"}, "fast"}, Refused{{"--machine", directory.file("m.json")}, "takes 0 or 1"},
-        Refused{{"--workgroup", "99"}, "a head has 16 workgroups"}, Refused{{"--seqlen", "0"}, "without queries"},
+        Refused{{"--workgroup", "99"}, "a head has 8 workgroups"}, Refused{{"--seqlen", "0"}, "without queries"},
         Refused{{"--clock-ghz", "-1"}, "not positive"}, Refused{{"--abi", "aiter-v9"}, "aiter-v3"}}) {
     CAPTURE(refused.message);
     std::vector<std::string> arguments{kernel};

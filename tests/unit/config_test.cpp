@@ -58,7 +58,7 @@ TEST_CASE("Plan: only what a schedule offers", "[quick][plan]") {
     const AttentionPlan plan = make_plan(config);
     CHECK(plan.config == config);
     CHECK(plan.workgroup_size() == 512);
-    CHECK(plan.queries_per_workgroup() == 256);
+    CHECK(plan.queries_per_workgroup() == (config.causal ? 512 : 256));
     CHECK(plan.lds.total_bytes() <= isa::Machine{}.lds_bytes);
   }
   CHECK(refusal(R"({"head_dim": 64})")

@@ -38,7 +38,7 @@ TEST_CASE("Manifest: read back", "[quick][manifest]") {
   const Manifest manifest = manifest_from_json(kernel.manifest, "m.json");
   CHECK(manifest.symbol == kernel.plan.symbol);
   CHECK(manifest.config == kernel.plan.config);
-  CHECK(manifest.queries_per_workgroup == 256);
+  CHECK(manifest.queries_per_workgroup == 512);  // causal: two tiles
   CHECK(manifest.workgroup_size == 512);
   CHECK(manifest.kernarg_bytes == sizeof(AttentionKernargs));
   CHECK(manifest.lds_bytes == 99840);
