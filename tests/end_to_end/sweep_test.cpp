@@ -1,0 +1,191 @@
+// Every kernel that zyfa-gen offers over many shapes, rows of logits and timings, in strict mode.
+#include "isa/numeric.h"
+#include "tests/support/catch.h"
+#include "tests/support/kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <random>
+
+using namespace zyfa;
+using namespace zyfa::runtime;
+
+namespace {
+
+constexpr std::uint16_t bf16_one = 0x3f80;
+
+AttentionShape shape_for(const generator::AttentionConfig& config, int queries, int keys, int heads = 1,
+                         int kv_heads = 1, int batch = 1) {
+  return {.batch = batch,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .seqlen_q = queries,
+          .seqlen_k = keys,
+          .head_dim = config.head_dim,
+          .v_head_dim = config.v_head_dim,
+          .causal = config.causal};
+}
+
+// Every configuration but for the code object's version.
+std::vector<generator::AttentionConfig> configurations() {
+  std::vector<generator::AttentionConfig> all;
+  for (const bool causal : {false, true})
+    for (const bool lse : {false, true}) std::ranges::copy(every_shape(causal, lse), std::back_inserter(all));
+  return all;
+}
+
+// Logits that are `unit` times a whole number of key j, at most 512 in magnitude: as dot products with ones in 32
+// elements, whose codes are exact.
+AttentionInputs with_logits(const AttentionShape& shape, double unit, const std::function<int(int)>& number) {
+  constexpr int elements = 32;
+  AttentionInputs inputs = make_inputs(shape, InputKind::gaussian, 1, 14);
+  std::ranges::fill(inputs.q, std::uint8_t{0});
+  std::ranges::fill(inputs.k, std::uint8_t{0});
+  std::ranges::fill(inputs.q_descale, 1.0f);
+  std::ranges::fill(inputs.k_descale, 1.0f);
+  inputs.softmax_scale = static_cast<float>(unit);
+  const auto dim = static_cast<std::size_t>(shape.head_dim);
+  for (std::size_t row = 0; row < inputs.q.size() / dim; ++row)
+    std::fill_n(&inputs.q[row * dim], elements, isa::float_to_e4m3(1));
+  for (int j = 0; j < shape.seqlen_k; ++j) {
+    const int n = number(j);
+    for (int d = 0; d < elements; ++d) {
+      const int part = n / elements + (d < std::abs(n % elements) ? (n < 0 ? -1 : 1) : 0);
+      inputs.k[static_cast<std::size_t>(j) * dim + static_cast<std::size_t>(d)] =
+          isa::float_to_e4m3(static_cast<float>(part));
+    }
+  }
+  return inputs;
+}
+
+}  // namespace
+
+TEST_CASE("Sweep: every shape and softmax on offer", "[quick][sweep]") {
+  for (const bool causal : {false, true})
+    for (const generator::AttentionConfig& config : every_shape(causal, true)) {
+      const Kernel kernel = generate_kernel(config);
+      for (const auto& [queries, keys] : {std::pair{1, 1}, {300, 700}, {257, 5}, {130, 0}, {513, 384}}) {
+        CAPTURE(kernel.manifest.symbol, queries, keys);
+        const AttentionShape shape{.batch = 1,
+                                   .heads = 3,
+                                   .kv_heads = 1,
+                                   .seqlen_q = queries,
+                                   .seqlen_k = keys,
+                                   .head_dim = config.head_dim,
+                                   .v_head_dim = config.v_head_dim,
+                                   .causal = causal};
+        const AttentionInputs inputs = make_inputs(shape, InputKind::gaussian, 2, 12, {.distinct_descales = true});
+        const Comparison c = run_and_compare(kernel, inputs).comparison;
+        CHECK(c.passed);
+        CHECK(c.relative_error < 0.04);
+        CHECK(c.lse_max_error < 1e-4);
+      }
+    }
+}
+
+// kernel.md 4: a row's reference is its first tile's maximum; what rises far above it takes the rescue.
+TEST_CASE("Sweep: rows whose logits outgrow the first tile's", "[sweep]") {
+  for (const generator::AttentionConfig& config : every_shape(false, true)) {
+    const AttentionShape shape{.batch = 1,
+                               .heads = 2,
+                               .kv_heads = 1,
+                               .seqlen_q = 64,
+                               .seqlen_k = 900,
+                               .head_dim = config.head_dim,
+                               .v_head_dim = config.v_head_dim};
+    for (const double sigma : {40.0, 200.0, 3000.0}) {
+      CAPTURE(config.head_dim, name(config.softmax), sigma);
+      const Comparison c =
+          run_and_compare(generate_kernel(config), make_inputs(shape, InputKind::gaussian, sigma, 13)).comparison;
+      CHECK(c.finite);
+      CHECK(c.passed);
+    }
+    const CheckedRun late = run_and_compare(
+        generate_kernel(config), make_inputs(shape, InputKind::peaked, 1, 2, {.v_ones = true, .hot_key = 899}));
+    CHECK(std::ranges::all_of(late.run.o, [](std::uint16_t bits) { return bits == bf16_one; }));
+  }
+}
+
+TEST_CASE("Sweep: logits that rise, fall, stay equal or jump", "[sweep]") {
+  constexpr int keys = 1100;
+  constexpr double octave = std::numbers::ln2;
+  struct Pattern {
+    const char* name;
+    double unit;
+    std::function<int(int)> number;
+  };
+  const Pattern patterns[] = {
+      {"up by an octave a tile", octave, [](int j) { return j / 128; }},
+      {"up by 16 octaves a tile", octave, [](int j) { return 16 * (j / 128); }},
+      {"down by 16 octaves a tile", octave, [](int j) { return -16 * (j / 128); }},
+      {"equal", 1, [](int) { return 7; }},
+      {"from -10^4 to 10^4", 1e4 / 512, [](int j) { return j * 7919 % 1025 - 512; }},
+      {"one of 10^4 in the last tile", 1e4 / 512, [](int j) { return j == keys - 3 ? 512 : 0; }},
+      {"one of 0 among -7, late", 7, [](int j) { return j == keys - 3 ? 0 : -1; }},
+  };
+  // Errors of a gaussian row: 0.03.
+  for (const generator::AttentionConfig& config : every_shape(false, true)) {
+    const Kernel kernel = generate_kernel(config);
+    for (const Pattern& pattern : patterns) {
+      CAPTURE(config.head_dim, name(config.softmax), pattern.name);
+      const Comparison c = run_and_compare(generate_kernel(config),
+                                           with_logits(shape_for(config, 40, keys), pattern.unit, pattern.number))
+                               .comparison;
+      CHECK(c.finite);
+      CHECK(c.passed);
+      CHECK(c.relative_error < 0.06);
+    }
+  }
+}
+
+TEST_CASE("Sweep: 200 shapes leave nothing undefined", "[sweep]") {
+  const std::vector<generator::AttentionConfig> configs = configurations();
+  std::vector<Kernel> kernels;
+  for (const generator::AttentionConfig& config : configs) kernels.push_back(generate_kernel(config));
+  // users.md B11, and shapes on which other kernels have failed.
+  constexpr std::array<std::array<int, 2>, 22> lengths = {
+      {{113, 203},   {128, 217}, {113, 211}, {108, 256}, {256, 512}, {512, 256}, {1024, 1024}, {1023, 1024},
+       {1024, 1023}, {1, 1},     {127, 127}, {128, 128}, {129, 129}, {257, 257}, {3, 128},     {1, 2},
+       {2048, 1},    {5, 5},     {300, 295}, {1, 2048},  {512, 0},   {700, 64}}};
+  constexpr std::array<std::array<int, 2>, 8> heads = {
+      {{1, 1}, {6, 1}, {3, 1}, {5, 1}, {7, 1}, {12, 2}, {4, 4}, {8, 1}}};
+  std::mt19937_64 rng(15);
+  const auto below = [&rng](int n) { return static_cast<int>(rng() % static_cast<std::uint64_t>(n)); };
+  for (int i = 0; i < 200; ++i) {
+    const auto which = static_cast<std::size_t>(below(static_cast<int>(configs.size())));
+    const std::size_t length = static_cast<std::size_t>(i);
+    const auto [queries, keys] = length < lengths.size() ? lengths[length] : std::array{1 + below(300), below(500)};
+    const auto [all, kv] = heads[static_cast<std::size_t>(below(queries * keys > 200'000 ? 1 : 8))];
+    const AttentionShape shape = shape_for(configs[which], queries, keys, all, kv, 1 + below(2));
+    CAPTURE(kernels[which].manifest.symbol, queries, keys, all, kv, shape.batch);
+    const Comparison c =
+        run_and_compare(kernels[which], make_inputs(shape, InputKind::gaussian, 0.5 + below(4),
+                                                    static_cast<std::uint64_t>(i), {.distinct_descales = true}))
+            .comparison;
+    CHECK(c.passed);
+  }
+}
+
+TEST_CASE("Sweep: 7200 random timings compute the same bits", "[sweep]") {
+  constexpr std::uint64_t runs = 7200;
+  const std::vector<generator::AttentionConfig> configs = configurations();
+  for (const generator::AttentionConfig& config : configs) {
+    const Kernel kernel = generate_kernel(config);
+    const AttentionInputs inputs =
+        make_inputs(shape_for(config, 40, 290), InputKind::gaussian, 2, 16, {.distinct_descales = true});
+    const EmulatedRun expected = run_on_emulator(kernel, inputs);
+    REQUIRE_FALSE(expected.result.trap);
+    for (std::uint64_t seed = 0; seed < runs / configs.size(); ++seed) {
+      EmulationOptions options;
+      options.emulator.shuffle_seed = seed;
+      const EmulatedRun run = run_on_emulator(kernel, inputs, options);
+      CAPTURE(kernel.manifest.symbol, seed);
+      REQUIRE_FALSE(run.result.trap);
+      REQUIRE(run.o == expected.o);
+      REQUIRE(std::ranges::equal(run.lse, expected.lse));
+    }
+  }
+}
