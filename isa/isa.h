@@ -176,6 +176,9 @@ struct Access {
 };
 std::vector<Access> accesses(const Inst& inst);
 
+// Bytes of the instruction in memory: 4, 8, or 16 with matrix scales.
+int encoded_bytes(const Inst& inst);
+
 // One line of the problem with an instruction's operands (wrong file or width, literal in VOP3, two SGPRs in one vector
 // instruction, e32 with an SGPR as second source, ...), empty if it can be encoded. LLVM MC has the last word.
 std::string validate(const Inst& inst);

@@ -36,6 +36,7 @@ void require_round_trip(const std::vector<Inst>& code) {
     INFO("LLVM: " << lines[i].text);
     REQUIRE(print(code[i]) == lines[i].text);
     REQUIRE(parse(lines[i].text) == code[i]);
+    REQUIRE(encoded_bytes(code[i]) == static_cast<int>(lines[i].size));
   }
 }
 
