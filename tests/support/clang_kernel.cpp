@@ -5,6 +5,7 @@
 #include "isa/error.h"
 #include "isa/isa.h"
 #include "runtime_loader/emulate.h"
+#include "runtime_loader/hsa_launch.h"
 #include "runtime_loader/kernel.h"
 #include "runtime_loader/load_code.h"
 #include "tests/support/process.h"
@@ -31,34 +32,9 @@ const std::string& clang() {
   return found;
 }
 
-// Without contraction, as the host's code: a fused product is another number. No library and no headers but clang's.
-std::vector<std::byte> compile(const std::string& file, const std::vector<std::string>& defines) {
-  const TemporaryDirectory directory;
-  const std::string object = directory.file("kernel.o");
-  std::vector<std::string> command = {
-      clang(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx950", "-nogpulib", "-ffreestanding",     "-std=gnu17",
-      "-O3",   "-ffp-contract=off",          "-Wall",        "-Werror",   "-I" ZYFA_SOURCE_DIR, "-c"};
-  command.insert(command.end(), defines.begin(), defines.end());
-  command.insert(command.end(), {ZYFA_SOURCE_DIR "/tests/differential/kernels/" + file, "-o", object});
-  const ProcessResult result = run_process(command);
-  if (result.exit_code != 0) throw Error("clang does not compile {}: {}", file, result.err);
-  return generator::link(runtime::read_file(object));
-}
-
 void write(std::vector<std::byte>& segment, std::size_t offset, const void* from, std::size_t size) {
   segment.resize(std::max(segment.size(), offset + size));
   std::memcpy(segment.data() + offset, from, size);
-}
-
-// What the ABI passes behind the explicit arguments, as far as it says anything about a launch like ours.
-void write_hidden(std::vector<std::byte>& segment, const generator::KernelArgument& argument, const Grid& grid) {
-  const std::string& kind = argument.kind;
-  std::uint64_t value = 0;
-  if (kind == "hidden_block_count_x") value = grid.workgroups;
-  if (kind == "hidden_block_count_y" || kind == "hidden_block_count_z") value = 1;
-  if (kind == "hidden_group_size_x") value = grid.workgroup_size;
-  if (kind == "hidden_group_size_y" || kind == "hidden_group_size_z" || kind == "hidden_grid_dims") value = 1;
-  write(segment, argument.offset, &value, argument.size);
 }
 
 std::string summary(emulator::Result result, const Grid& grid) {
@@ -72,22 +48,26 @@ std::string summary(emulator::Result result, const Grid& grid) {
                      result.findings.size() - 1 + result.findings_left_out);
 }
 
-// The part of the HSA's kernel dispatch packet that clang reads to number work-items: sizes of workgroup and grid.
-std::vector<std::byte> dispatch_packet(Grid grid) {
-  std::vector<std::byte> packet(64);
-  const std::array<std::uint16_t, 3> workgroup{static_cast<std::uint16_t>(grid.workgroup_size), 1, 1};
-  const std::array<std::uint32_t, 3> items{grid.workgroups * grid.workgroup_size, 1, 1};
-  write(packet, 4, workgroup.data(), sizeof workgroup);
-  write(packet, 12, items.data(), sizeof items);
-  return packet;
-}
-
 }  // namespace
 
 bool have_clang() { return !clang().empty(); }
 
+// Without contraction, as the host's code: a fused product is another number. No library and no headers but clang's.
+std::vector<std::byte> compile_kernels(const std::string& file, const std::vector<std::string>& defines) {
+  const TemporaryDirectory directory;
+  const std::string object = directory.file("kernel.o");
+  std::vector<std::string> command = {
+      clang(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx950", "-nogpulib", "-ffreestanding",     "-std=gnu17",
+      "-O3",   "-ffp-contract=off",          "-Wall",        "-Werror",   "-I" ZYFA_SOURCE_DIR, "-c"};
+  command.insert(command.end(), defines.begin(), defines.end());
+  command.insert(command.end(), {ZYFA_SOURCE_DIR "/tests/differential/kernels/" + file, "-o", object});
+  const ProcessResult result = run_process(command);
+  if (result.exit_code != 0) throw Error("clang does not compile {}: {}", file, result.err);
+  return generator::link(runtime::read_file(object));
+}
+
 ClangKernels::ClangKernels(const std::string& file, const std::vector<std::string>& defines)
-    : file_(file), object_(generator::read_code_object(compile(file, defines), file)) {}
+    : file_(file), object_(generator::read_code_object(compile_kernels(file, defines), file)) {}
 
 std::set<std::string, std::less<>> ClangKernels::mnemonics(const std::string& symbol) const {
   std::set<std::string, std::less<>> names;
@@ -113,10 +93,11 @@ std::string ClangKernels::launch(const std::string& symbol, Grid grid, KernelArg
     }
   }
   const std::size_t passed = segment.size();
+  const runtime::LaunchShape shape{.grid = {grid.workgroups, 1, 1}, .block = {grid.workgroup_size, 1, 1}};
   std::size_t taken = 0;
   for (const generator::KernelArgument& argument : image.arguments) {
     if (argument.kind.starts_with("hidden_"))
-      write_hidden(segment, argument, grid);
+      runtime::write_hidden_argument(segment, argument, shape);
     else
       taken = argument.offset + argument.size;
   }
@@ -127,11 +108,11 @@ std::string ClangKernels::launch(const std::string& symbol, Grid grid, KernelArg
   emulator::Launch launch = runtime::initial_state(image.descriptor);
   launch.entry = kernel.entry;
   launch.code_address = runtime::code_address(object_);
-  launch.grid = {grid.workgroups, 1, 1};
-  launch.workgroup_size = {grid.workgroup_size, 1, 1};
+  launch.grid = shape.grid;
+  launch.workgroup_size = shape.block;
   launch.unaligned_access = true;  // the HSA's mode, which clang counts on for packed data
   launch.kernarg_address = memory.place_read_only("kernel arguments", segment);
-  const std::vector<std::byte> packet = dispatch_packet(grid);
+  const std::vector<std::byte> packet = runtime::dispatch_packet(shape);
   launch.dispatch_address = memory.place_read_only("dispatch packet", packet);
   emulator::Options options;
   options.strict = true;

@@ -24,6 +24,10 @@ namespace zyfa::tests {
 bool have_clang();
 inline constexpr const char* no_clang = "skipped: no clang for gfx950 beside LLVM or in the PATH";
 
+// The code object of a C file: a name in tests/differential/kernels/. `defines` are added to the command line
+// ("-DN=4"). Throws Error with clang's messages.
+std::vector<std::byte> compile_kernels(const std::string& file, const std::vector<std::string>& defines = {});
+
 // The argument segment and the buffers that it points to, which the kernel reads and writes.
 class KernelArguments {
  public:
@@ -61,8 +65,6 @@ struct Grid {
 // The kernels of one C file.
 class ClangKernels {
  public:
-  // `file` is a name in tests/differential/kernels/, `defines` are added to the command line ("-DN=4"). Throws Error
-  // with clang's messages.
   explicit ClangKernels(const std::string& file, const std::vector<std::string>& defines = {});
 
   // Runs a kernel in strict mode. Returns what went wrong in one line, trap or findings; empty if nothing. Throws Error
