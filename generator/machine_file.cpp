@@ -50,8 +50,12 @@ int read_int(const Key& key, const Json& value) {
 void read(const Key& key, const Json& value, int& number) { number = read_int(key, value); }
 
 void read(const Key& key, const Json& value, double& number) {
-  if (!value.is_number() || !(value.get<double>() > 0)) key.reject("a positive number");
-  number = value.get<double>();
+  // An energy may be none: whoever leaves something out of the sum says 0.
+  const bool is_energy = key.parameter.unit.starts_with("pJ");
+  const double given = value.is_number() ? value.get<double>() : -1;
+  if (!(given > 0) && !(is_energy && given == 0))
+    key.reject(is_energy ? "a number of at least 0" : "a positive number");
+  number = given;
 }
 
 void read(const Key& key, const Json& value, PerPass& numbers) {

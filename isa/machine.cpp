@@ -12,21 +12,26 @@ constexpr Parameter parameters[] = {
 #include "isa/machine.def"
 };
 
+constexpr Spread spreads[] = {
+#define SPREAD(name, optimistic, pessimistic) {#name, &Machine::name, optimistic, pessimistic},
+#include "isa/machine_spread.def"
+};
+
 }  // namespace
 
 Machine optimistic_machine() {
   Machine machine;
-#define SPREAD(name, optimistic, pessimistic) machine.name = optimistic;
-#include "isa/machine_spread.def"
+  for (const Spread& s : spreads) machine.*s.member = s.optimistic;
   return machine;
 }
 
 Machine pessimistic_machine() {
   Machine machine;
-#define SPREAD(name, optimistic, pessimistic) machine.name = pessimistic;
-#include "isa/machine_spread.def"
+  for (const Spread& s : spreads) machine.*s.member = s.pessimistic;
   return machine;
 }
+
+std::span<const Spread> machine_spread() { return spreads; }
 
 std::string_view name(Confidence confidence) {
   switch (confidence) {

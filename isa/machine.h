@@ -46,6 +46,14 @@ struct Machine {
 Machine optimistic_machine();
 Machine pessimistic_machine();
 
+// One open question and its other answers.
+struct Spread {
+  std::string_view name;
+  int Machine::*member;
+  int optimistic, pessimistic;
+};
+std::span<const Spread> machine_spread();
+
 enum class Confidence : std::uint8_t { documented, measured, compiler, inferred, guess };
 std::string_view name(Confidence confidence);
 

@@ -167,6 +167,40 @@ void encode_qk(std::string_view format, std::vector<float>& values, AiterOperand
   encode_fp8(values, operand);
 }
 
+struct Extents {
+  Extent q, k, v;
+};
+struct Values {
+  std::vector<float>&q, &k, &v;
+};
+
+// Everything but Q's strides; values become what the codes stand for.
+void encode_plain(const AiterFormat& format, std::size_t batch, const Extents& extents, const Values& values,
+                  float softmax_scale, AiterInputs& inputs) {
+  set_plain_strides(inputs.k, extents.k, format.qk_bits, extents.k.rows / batch, format.qk_scale);
+  set_plain_strides(inputs.v, extents.v, format.v_bits, extents.v.rows / batch, format.v_scale);
+  inputs.softmax_scale = format.qk_scale == AiterScale::block ? 1 : softmax_scale;
+  encode_qk(format.name, values.q, inputs.q);
+  encode_qk(format.name, values.k, inputs.k);
+  if (format.qk_scale == AiterScale::block) {
+    pad_scales(extents.q, inputs.q);
+    pad_scales(extents.k, inputs.k);
+  }
+  format.v_bits == 16 ? encode_bf16(values.v, inputs.v) : encode_fp8(values.v, inputs.v);
+}
+
+// (rows, heads, dim) codes with a descale for each of the key/value heads, of which there may be fewer.
+std::vector<float> values_of(const std::vector<std::uint8_t>& codes, const Extent& extent,
+                             const std::vector<float>& descales, float by) {
+  std::vector<float> values(codes.size());
+  const std::size_t group = extent.heads / descales.size();
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::size_t head = i / extent.dim % extent.heads;
+    values[i] = isa::e4m3_to_float(codes[i]) * descales[head / group] * by;
+  }
+  return values;
+}
+
 }  // namespace
 
 AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& problem) {
@@ -193,9 +227,6 @@ AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& pro
     fill_packed(inputs.v, v_extent, format.v_bits, batch, format.v_scale, random);
     return inputs;
   }
-  set_plain_strides(inputs.k, k_extent, format.qk_bits, k_extent.rows / batch, format.qk_scale);
-  set_plain_strides(inputs.v, v_extent, format.v_bits, v_extent.rows / batch, format.v_scale);
-
   // With block scales Q carries the softmax scale in octaves (mha_v4.py, mha_v4_q_multiplier).
   const bool scaled_q = format.qk_scale == AiterScale::block;
   const double deviation = problem.sigma / (scale * std::sqrt(static_cast<double>(kernel.head_dim)));
@@ -204,14 +235,7 @@ AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& pro
   std::vector<float> k = gaussian(k_extent, 1, problem.seed, k_stream);
   std::vector<float> v =
       problem.v_ones ? std::vector<float>(v_extent.elements(), 1.0f) : gaussian(v_extent, 1, problem.seed, v_stream);
-  inputs.softmax_scale = scaled_q ? 1 : scale;
-  encode_qk(format.name, q, inputs.q);
-  encode_qk(format.name, k, inputs.k);
-  if (format.qk_scale == AiterScale::block) {
-    pad_scales(q_extent, inputs.q);
-    pad_scales(k_extent, inputs.k);
-  }
-  format.v_bits == 16 ? encode_bf16(v, inputs.v) : encode_fp8(v, inputs.v);
+  encode_plain(format, batch, {q_extent, k_extent, v_extent}, {q, k, v}, scale, inputs);
 
   std::size_t q_row = 0, k_row = 0;
   for (std::size_t i = 0; i < batch; ++i) {
@@ -223,6 +247,28 @@ AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& pro
     q_row += static_cast<std::size_t>(shape.seqlen_q);
     k_row += static_cast<std::size_t>(shape.seqlen_k);
   }
+  return inputs;
+}
+
+AiterInputs encode_aiter_inputs(const AiterKernel& kernel, const AttentionInputs& given) {
+  const AttentionShape& s = given.shape;
+  if (!kernel.format.plain || s.batch != 1)
+    throw Error("format {} takes given inputs only as one sequence in a layout that is rebuilt here",
+                kernel.format.name);
+  check(kernel, {.sequences = {{s.seqlen_q, s.seqlen_k}}, .heads = s.heads, .kv_heads = s.kv_heads});
+  const auto extent = [](int rows, int heads, int dim) {
+    return Extent{static_cast<std::size_t>(rows), static_cast<std::size_t>(heads), static_cast<std::size_t>(dim)};
+  };
+  const Extents extents{extent(s.seqlen_q, s.heads, s.head_dim), extent(s.seqlen_k, s.kv_heads, s.head_dim),
+                        extent(s.seqlen_k, s.kv_heads, s.v_head_dim)};
+  const bool scaled_q = kernel.format.qk_scale == AiterScale::block;
+  const float octaves = scaled_q ? given.softmax_scale * std::numbers::log2e_v<float> : 1;
+  std::vector<float> q = values_of(given.q, extents.q, given.q_descale, octaves);
+  std::vector<float> k = values_of(given.k, extents.k, given.k_descale, 1);
+  std::vector<float> v = values_of(given.v, extents.v, given.v_descale, 1);
+  AiterInputs inputs;
+  set_plain_strides(inputs.q, extents.q, kernel.format.qk_bits, extents.q.rows, kernel.format.qk_scale);
+  encode_plain(kernel.format, 1, extents, {q, k, v}, given.softmax_scale, inputs);
   return inputs;
 }
 

@@ -42,6 +42,10 @@ struct AiterInputs {
 // of query heads per key/value head that is no power of two up to 16.
 AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& problem);
 
+// Given inputs of one sequence in the object's format, for the same problem on several objects. Throws Error for
+// formats that are not plain and for what make_aiter_inputs refuses.
+AiterInputs encode_aiter_inputs(const AiterKernel& kernel, const AttentionInputs& inputs);
+
 // The shape of one sequence.
 AttentionShape shape_of(const AiterKernel& kernel, const AiterProblem& problem, std::size_t sequence);
 

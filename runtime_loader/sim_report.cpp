@@ -11,25 +11,22 @@ namespace {
 using pipes::Stall;
 using Json = nlohmann::ordered_json;
 
-// Shares of a span of time, of one SIMD or the mean of all.
-struct Shares {
-  double matrix, useful, reads, valu, trans;
-};
+constexpr std::string_view class_names[] = {
+    "scalar",      "scalar_memory", "branch", "internal", "barrier",  "valu",      "valu_quarter", "valu_64",
+    "valu_packed", "dot",           "trans",  "matrix",   "lds_read", "lds_write", "vector_load",  "vector_store"};
+static_assert(std::size(class_names) == pipes::classes);
 
-Shares shares(const pipes::Busy& busy, double clk) {
-  const auto share = [clk](std::uint64_t part) { return clk > 0 ? static_cast<double>(part) / clk : 0; };
-  return {share(busy.matrix), share(busy.useful_matrix), share(busy.matrix_reads), share(busy.valu), share(busy.trans)};
+Json issued_json(const pipes::Busy& busy) {
+  Json issued = Json::object();
+  for (std::size_t i = 0; i < pipes::classes; ++i)
+    if (busy.issued[i] > 0) issued[std::string(class_names[i])] = busy.issued[i];
+  return issued;
 }
-
-constexpr const char* category_names[] = {"vector", "scalar", "scalar_memory", "vector_memory",
-                                          "lds",    "branch", "internal"};
 
 Json busy_json(const pipes::Busy& busy, double clk) {
   const Shares s = shares(busy, clk);
-  Json issued;
-  for (std::size_t i = 0; i < busy.issued.size(); ++i) issued[category_names[i]] = busy.issued[i];
   return {{"matrix_busy", s.matrix}, {"useful_matrix", s.useful}, {"matrix_reads", s.reads},
-          {"valu_busy", s.valu},     {"trans_busy", s.trans},     {"issued", issued}};
+          {"valu_busy", s.valu},     {"trans_busy", s.trans},     {"issued", issued_json(busy)}};
 }
 
 double span_of(const pipes::Loop& loop) { return static_cast<double>(loop.last - loop.first); }
@@ -48,14 +45,15 @@ Json stalls_json(const pipes::StallClk& clk) {
   return json;
 }
 
-pipes::StallClk sum_of(const std::vector<pipes::StallClk>& waves) {
-  pipes::StallClk sum{};
-  for (const pipes::StallClk& wave : waves)
-    for (std::size_t i = 0; i < pipes::stalls; ++i) sum[i] += wave[i];
-  return sum;
+Json load_json(const std::optional<Load>& load) {
+  if (!load) return nullptr;
+  return {{"valu_clk", load->valu_clk},
+          {"matrix_reads_clk", load->matrix_reads_clk},
+          {"matrix_clk", load->matrix_clk},
+          {"lds_bytes", load->lds_bytes}};
 }
 
-Json loop_json(const pipes::Loop& loop) {
+Json loop_json(const Simulation& simulation, const pipes::Loop& loop) {
   const double clk = span_of(loop);
   Json json = {{"first_instruction", loop.target},
                {"wave", loop.wave},
@@ -66,92 +64,129 @@ Json loop_json(const pipes::Loop& loop) {
   json["lds_bytes_written_per_clk"] = static_cast<double>(loop.counts.lds_bytes_written) / clk;
   json["lds_bank_busy"] = static_cast<double>(loop.counts.lds_bank_clk) / clk;
   json["vmem_bytes_per_clk"] = static_cast<double>(loop.counts.vmem_bytes) / clk;
+  json["per_iteration"] = load_json(load_per_iteration(loop));
+  json["per_tile"] = load_json(load_per_tile(simulation, loop));
   json["simds"] = Json::array();
   for (const pipes::Busy& simd : loop.counts.simd) json["simds"].push_back(busy_json(simd, clk));
   return json;
 }
 
-std::uint64_t total(const pipes::StallClk& clk) { return std::accumulate(clk.begin(), clk.end(), std::uint64_t{0}); }
+Json energy_json(const pipes::Energy& energy, const pipes::Busy& busy) {
+  Json items = Json::object();
+  for (const pipes::EnergyItem& item : energy.items)
+    items[std::string(item.name)] = {{"amount", item.amount}, {"unit", item.unit}, {"pj", item.pj}};
+  return {{"pj_per_useful_flop", energy.pj_per_flop()},
+          {"pj", energy.pj},
+          {"useful_flop", energy.useful_flop},
+          {"items", items},
+          {"instructions", issued_json(busy)}};
+}
 
-}  // namespace
-
-Json simulation_json(const Simulation& simulation, const SimulatedMachine& run) {
-  const pipes::Result& r = run.result;
-  const isa::Program& program = simulation.program();
-  Json json = {{"machine", run.name}, {"cycles", r.cycles}};
-  json["loop"] = run.loop ? loop_json(*run.loop) : Json();
-  json["stalls"] = stalls_json(sum_of(r.waves));
-  json["waves"] = Json::array();
-  for (std::size_t i = 0; i < r.waves.size(); ++i)
-    json["waves"].push_back({{"ends", r.wave_ends[i]}, {"stalls", stalls_json(r.waves[i])}});
-  json["instructions"] = Json::array();
-  for (std::size_t i = 0; i < r.instructions.size(); ++i)
-    if (r.instructions[i].issues > 0)
-      json["instructions"].push_back({{"index", i},
-                                      {"text", isa::print(program.code[i], program)},
-                                      {"source", to_string(program.code[i].where)},
-                                      {"issues", r.instructions[i].issues},
-                                      {"stalls", stalls_json(r.instructions[i].stalls)}});
-  const GridEstimate& e = run.estimate;
-  json["estimate"] = {
-      {"tflops", e.tflops},           {"peak_percent", e.peak_percent},
-      {"clock_ghz", e.clock_ghz},     {"cycles", e.clk},
-      {"compute_units_busy", e.busy}, {"flop_convention", "2 * (head_dim + v_head_dim) per query and visible key"}};
+Json energies_json(const SimulatedMachine& run) {
+  const pipes::Counts& all = run.result.counts;
+  Json json = {{"weights_are_guesses", true}};
+  json["loop"] =
+      run.loop ? energy_json(energy_of(run, run.loop->counts, span_of(*run.loop)), run.loop->counts.all()) : Json();
+  json["workgroup"] = energy_json(energy_of(run, all, static_cast<double>(run.result.cycles)), all.all());
   return json;
 }
 
-void print_simulation(const Simulation& simulation, const SimulatedMachine& run, std::size_t top) {
-  const pipes::Result& r = run.result;
-  const isa::Program& program = simulation.program();
-  fmt::print("machine    {}\n", run.name);
-  fmt::print("workgroup  {} clk\n", r.cycles);
-  if (run.loop) {
-    const pipes::Loop& loop = *run.loop;
-    const double clk = span_of(loop);
-    const Shares s = shares(loop.counts.all(), pipes::simds * clk);
-    fmt::print("loop       {:.1f} clk an iteration, at instruction {} ({}), {} iterations\n", loop.clk_per_iteration(),
-               loop.target, to_string(program.code[loop.target].where), loop.iterations);
-    fmt::print("  matrix pipe     {:5.1f} % busy, {:.1f} % useful\n", 100 * s.matrix, 100 * s.useful);
-    fmt::print("  vector port     {:5.1f} % VALU, {:.1f} % transcendental, {:.1f} % reading matrix operands\n",
-               100 * s.valu, 100 * s.trans, 100 * s.reads);
-    fmt::print("  LDS             {:5.1f} bytes read per clk, banks {:.1f} % busy\n",
-               static_cast<double>(loop.counts.lds_bytes_read) / clk,
-               100 * static_cast<double>(loop.counts.lds_bank_clk) / clk);
-    fmt::print("  vector memory   {:5.1f} bytes per clk\n", static_cast<double>(loop.counts.vmem_bytes) / clk);
-  } else {
-    fmt::print("loop       none with more than 4 iterations\n");
-  }
-  const pipes::StallClk sum = sum_of(r.waves);
-  fmt::print("stalls     of {} waves, share of their time\n", r.waves.size());
-  for (std::size_t i = 0; i < pipes::stalls; ++i)
-    if (sum[i] > 0)
-      fmt::print("  {:<14}  {:5.1f} %\n", name(static_cast<Stall>(i)),
-                 100.0 * static_cast<double>(sum[i]) / static_cast<double>(r.cycles * r.waves.size()));
-  std::vector<std::size_t> order(r.instructions.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return total(r.instructions[i].stalls); });
-  if (top > 0) fmt::print("instructions that waited longest\n");
-  for (std::size_t i = 0; i < std::min(top, order.size()); ++i) {
-    const pipes::InstructionClk& at = r.instructions[order[i]];
-    if (total(at.stalls) == 0) break;
-    const auto most = std::ranges::max_element(at.stalls) - at.stalls.begin();
-    fmt::print("  {:8} clk  {:5} x  {:<14}  {} {}\n", total(at.stalls), at.issues, name(static_cast<Stall>(most)),
-               order[i], isa::print(program.code[order[i]], program));
-  }
-  const GridEstimate& e = run.estimate;
-  fmt::print("estimate   {:.0f} TFLOP/s at {:.2f} GHz, {:.1f} % of peak; compute units {:.1f} % busy\n", e.tflops,
-             e.clock_ghz, e.peak_percent, 100 * e.busy);
+Json estimate_json(const Simulation& simulation, const GridEstimate& e) {
+  Json orders = Json::object();
+  for (const DispatchOrder& order : e.orders) orders[std::string(order.name)] = order.clk;
+  return {{"tflops", e.tflops},
+          {"peak_percent", e.peak_percent},
+          {"clock_ghz", e.clock_ghz},
+          {"flop", e.flop},
+          {"flop_convention", flop_convention(simulation)},
+          {"cycles", e.clk},
+          {"bound", e.bound},
+          {"pipe_cycles", e.pipe_clk},
+          {"l2_cycles", e.l2_clk},
+          {"infinity_cache_cycles", e.fabric_clk},
+          {"hbm_cycles", e.hbm_clk},
+          {"l2_bytes", e.l2_bytes},
+          {"l2_missed_bytes", e.missed_bytes},
+          {"hbm_bytes", e.hbm_bytes},
+          {"compute_units_busy", e.busy},
+          {"tail_cycles", e.tail_clk},
+          {"orders", orders},
+          {"pj_per_flop", e.pj_per_flop},
+          {"watts", e.watts},
+          {"power_limited_ghz", e.power_limited_ghz}};
 }
 
-void print_spread(const std::vector<SimulatedMachine>& runs) {
-  fmt::print("{:<24} {:>10} {:>12} {:>8} {:>8} {:>8} {:>8}\n", "machine", "workgroup", "clk a loop", "matrix %",
-             "useful %", "VALU %", "TFLOP/s");
-  for (const SimulatedMachine& run : runs) {
-    const Shares s = run.loop ? shares(run.loop->counts.all(), pipes::simds * span_of(*run.loop)) : Shares{};
-    fmt::print("{:<24} {:>10} {:>12.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.0f}\n", run.name, run.result.cycles,
-               run.loop ? run.loop->clk_per_iteration() : 0, 100 * s.matrix, 100 * s.useful, 100 * (s.valu + s.trans),
-               run.estimate.tflops);
-  }
+Json instructions_json(const pipes::Result& r, const isa::Program& program) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < r.instructions.size(); ++i)
+    if (r.instructions[i].issues > 0)
+      json.push_back({{"index", i},
+                      {"text", isa::print(program.code[i], program)},
+                      {"source", to_string(program.code[i].where)},
+                      {"issues", r.instructions[i].issues},
+                      {"stalls", stalls_json(r.instructions[i].stalls)}});
+  return json;
+}
+
+// `counts` are of all SIMDs; each has had its part of the LDS bytes.
+Load load_of(const pipes::Counts& counts, double parts) {
+  const pipes::Busy busy = counts.all();
+  const auto part = [parts](std::uint64_t sum) { return static_cast<double>(sum) / parts; };
+  return {part(busy.valu + busy.trans), part(busy.matrix_reads), part(busy.matrix),
+          part(counts.lds_bytes_read + counts.lds_bytes_written)};
+}
+
+}  // namespace
+
+Shares shares(const pipes::Busy& busy, double clk) {
+  const auto share = [clk](std::uint64_t part) { return clk > 0 ? static_cast<double>(part) / clk : 0; };
+  return {share(busy.matrix), share(busy.useful_matrix), share(busy.matrix_reads), share(busy.valu), share(busy.trans)};
+}
+
+Shares shares(const pipes::Loop& loop) { return shares(loop.counts.all(), pipes::simds * span_of(loop)); }
+
+Load load_per_iteration(const pipes::Loop& loop) {
+  return load_of(loop.counts, static_cast<double>(pipes::simds * loop.iterations));
+}
+
+std::optional<Load> load_per_tile(const Simulation& simulation, const pipes::Loop& loop) {
+  constexpr double tile_queries = 32, tile_keys = 128;
+  const std::optional<AttentionShape> shape = simulation.shape();
+  const auto flop = static_cast<double>(loop.counts.all().useful_flop);
+  if (!shape || flop == 0) return std::nullopt;
+  return load_of(loop.counts, flop / (2 * tile_queries * tile_keys * (shape->head_dim + shape->v_head_dim)));
+}
+
+pipes::Energy energy_of(const SimulatedMachine& run, const pipes::Counts& counts, double clk) {
+  const GridEstimate& e = run.estimate;
+  const double bytes = e.l2_bytes > 0 ? static_cast<double>(counts.vmem_bytes) / e.l2_bytes : 0;
+  return pipes::energy(counts, clk, bytes * e.missed_bytes, bytes * e.hbm_bytes, run.machine);
+}
+
+pipes::StallClk all_stalls(const pipes::Result& result) {
+  pipes::StallClk sum{};
+  for (const pipes::StallClk& wave : result.waves)
+    for (std::size_t i = 0; i < pipes::stalls; ++i) sum[i] += wave[i];
+  return sum;
+}
+
+std::string_view flop_convention(const Simulation& simulation) {
+  return simulation.shape() ? "2 * (head_dim + v_head_dim) per query and visible key"
+                            : "of matrix instructions with A or B from LDS or memory";
+}
+
+Json simulation_json(const Simulation& simulation, const SimulatedMachine& run) {
+  const pipes::Result& r = run.result;
+  Json json = {{"machine", run.name}, {"cycles", r.cycles}};
+  json["loop"] = run.loop ? loop_json(simulation, *run.loop) : Json();
+  json["energy"] = energies_json(run);
+  json["stalls"] = stalls_json(all_stalls(r));
+  json["waves"] = Json::array();
+  for (std::size_t i = 0; i < r.waves.size(); ++i)
+    json["waves"].push_back({{"ends", r.wave_ends[i]}, {"stalls", stalls_json(r.waves[i])}});
+  json["instructions"] = instructions_json(r, simulation.program());
+  json["estimate"] = estimate_json(simulation, run.estimate);
+  return json;
 }
 
 }  // namespace zyfa::runtime

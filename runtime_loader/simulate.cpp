@@ -3,9 +3,15 @@
 #include "isa/error.h"
 
 #include <algorithm>
+#include <set>
 
 namespace zyfa::runtime {
 namespace {
+
+template <class... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
 
 // Formats whose packed layouts are not rebuilt (docs/aiter.md): zeros of scale 1 give logits of 0, which take the
 // kernels' ordinary path; arbitrary bytes overflow.
@@ -17,49 +23,120 @@ void make_calm(AiterInputs& inputs) {
   }
 }
 
-double interpolate(const std::vector<std::pair<std::uint32_t, pipes::Clk>>& known, std::uint32_t x) {
-  auto right = std::ranges::lower_bound(known, x, {}, &std::pair<std::uint32_t, pipes::Clk>::first);
-  if (right == known.end()) right = std::prev(right);
-  if (right->first == x || right == known.begin()) return static_cast<double>(right->second);
-  const auto left = std::prev(right);
-  const double t = static_cast<double>(x - left->first) / static_cast<double>(right->first - left->first);
-  return static_cast<double>(left->second) * (1 - t) + static_cast<double>(right->second) * t;
+AttentionShape shape_of(const SimulatedProblem& problem, int head_dim, int v_head_dim, bool causal) {
+  return {.batch = problem.batch,
+          .heads = problem.heads,
+          .kv_heads = problem.kv_heads,
+          .seqlen_q = problem.seqlen_q,
+          .seqlen_k = problem.seqlen_k,
+          .head_dim = head_dim,
+          .v_head_dim = v_head_dim,
+          .causal = causal};
+}
+
+AttentionShape one_head(AttentionShape shape) {
+  shape.batch = shape.heads = shape.kv_heads = 1;
+  return shape;
 }
 
 }  // namespace
 
-Simulation::Simulation(const std::filesystem::path& code_object, const SimulatedProblem& problem) : problem_(problem) {
-  if (problem.abi.empty()) {
-    own_ = load_kernel(code_object);
-    const generator::AttentionConfig& config = own_->manifest.config;
-    AttentionShape shape = this->shape();
-    shape.batch = shape.heads = shape.kv_heads = 1;
-    shape.head_dim = config.head_dim;
-    own_inputs_ = make_inputs(shape, InputKind::gaussian, problem.sigma, problem.seed);
-    return;
-  }
-  aiter_ = load_aiter_kernel(code_object, parse_aiter_abi(problem.abi));
-  aiter_problem_ = {.sequences = {{problem.seqlen_q, problem.seqlen_k}}, .sigma = problem.sigma, .seed = problem.seed};
-  aiter_inputs_ = make_aiter_inputs(*aiter_, aiter_problem_);
-  if (!aiter_->format.plain) make_calm(aiter_inputs_);
+Simulation::Own Simulation::load_own(const std::filesystem::path& code_object, const SimulatedProblem& problem) {
+  Own own{load_kernel(code_object), {}};
+  const generator::AttentionConfig& config = own.kernel.manifest.config;
+  const AttentionShape shape = one_head(shape_of(problem, config.head_dim, config.v_head_dim, config.causal));
+  own.inputs = make_inputs(shape, problem.input, problem.sigma, problem.seed);
+  return own;
 }
 
-AttentionShape Simulation::shape() const {
-  AttentionShape shape{.batch = problem_.batch,
-                       .heads = problem_.heads,
-                       .kv_heads = problem_.kv_heads,
-                       .seqlen_q = problem_.seqlen_q,
-                       .seqlen_k = problem_.seqlen_k};
-  shape.head_dim = aiter_ ? aiter_->head_dim : own_->manifest.config.head_dim;
-  shape.v_head_dim = aiter_ ? aiter_->v_head_dim : own_->manifest.config.v_head_dim;
-  shape.causal = aiter_ ? aiter_->causal : own_->manifest.config.causal;
-  return shape;
+Simulation::Aiter Simulation::load_aiter(const std::filesystem::path& code_object, const SimulatedProblem& problem) {
+  Aiter aiter{load_aiter_kernel(code_object, parse_aiter_abi(problem.abi)), {}, {}};
+  aiter.problem = {.sequences = {{problem.seqlen_q, problem.seqlen_k}}, .sigma = problem.sigma, .seed = problem.seed};
+  const AiterKernel& kernel = aiter.kernel;
+  if (!kernel.format.plain) {
+    if (problem.input != InputKind::gaussian)
+      throw Error("--input {}: the packed layout of format {} is not rebuilt, it runs on zeros",
+                  to_string(problem.input), kernel.format.name);
+    aiter.inputs = make_aiter_inputs(kernel, aiter.problem);
+    make_calm(aiter.inputs);
+    return aiter;
+  }
+  const AttentionShape shape = one_head(shape_of(problem, kernel.head_dim, kernel.v_head_dim, kernel.causal));
+  aiter.inputs = encode_aiter_inputs(kernel, make_inputs(shape, problem.input, problem.sigma, problem.seed));
+  return aiter;
+}
+
+std::variant<Simulation::Own, Simulation::Aiter, LaunchedKernel> Simulation::load(
+    const std::filesystem::path& code_object, const SimulatedProblem& problem) {
+  if (!problem.launch.empty()) return load_launched_kernel(code_object, problem.launch);
+  if (!problem.abi.empty()) return load_aiter(code_object, problem);
+  return load_own(code_object, problem);
+}
+
+Simulation::Simulation(const std::filesystem::path& code_object, const SimulatedProblem& problem)
+    : problem_(problem), kernel_(load(code_object, problem)) {}
+
+const std::string& Simulation::symbol() const {
+  return std::visit(Overloaded{[](const Own& k) -> const std::string& { return k.kernel.manifest.symbol; },
+                               [](const Aiter& k) -> const std::string& { return k.kernel.symbol; },
+                               [](const LaunchedKernel& k) -> const std::string& { return k.image.symbol; }},
+                    kernel_);
+}
+
+const isa::Program& Simulation::program() const {
+  return std::visit(Overloaded{[](const LaunchedKernel& k) -> const isa::Program& { return k.code.program; },
+                               [](const auto& k) -> const isa::Program& { return k.kernel.code.program; }},
+                    kernel_);
+}
+
+std::optional<AttentionShape> Simulation::shape() const {
+  if (const Aiter* k = std::get_if<Aiter>(&kernel_))
+    return shape_of(problem_, k->kernel.head_dim, k->kernel.v_head_dim, k->kernel.causal);
+  const Own* own = std::get_if<Own>(&kernel_);
+  if (!own) return std::nullopt;
+  const generator::AttentionConfig& config = own->kernel.manifest.config;
+  return shape_of(problem_, config.head_dim, config.v_head_dim, config.causal);
+}
+
+std::string Simulation::input() const {
+  if (std::holds_alternative<LaunchedKernel>(kernel_)) return problem_.launch;
+  const Aiter* aiter = std::get_if<Aiter>(&kernel_);
+  if (aiter && !aiter->kernel.format.plain) return "zeros";
+  return fmt::format("{}, sigma {}, seed {}", to_string(problem_.input), problem_.sigma, problem_.seed);
 }
 
 std::uint32_t Simulation::workgroups_per_head() const {
-  if (aiter_) return aiter_grid(*aiter_, problem_.seqlen_q, 1, 1)[0];
-  const auto tile = static_cast<std::uint32_t>(own_->manifest.queries_per_workgroup);
-  return (static_cast<std::uint32_t>(problem_.seqlen_q) + tile - 1) / tile;
+  return std::visit(Overloaded{[this](const Own& k) {
+                                 const auto tile = k.kernel.manifest.queries_per_workgroup;
+                                 return (static_cast<std::uint32_t>(problem_.seqlen_q) + tile - 1) / tile;
+                               },
+                               [this](const Aiter& k) { return aiter_grid(k.kernel, problem_.seqlen_q, 1, 1)[0]; },
+                               [](const LaunchedKernel& k) { return static_cast<std::uint32_t>(k.workgroups()); }},
+                    kernel_);
+}
+
+GridProblem Simulation::grid() const {
+  constexpr double output_bytes = 2;  // bf16
+  const isa::Machine machine;
+  GridProblem grid{.per_head = workgroups_per_head(), .flop_per_clk = machine.fp8_flop_per_clk};
+  if (const LaunchedKernel* k = std::get_if<LaunchedKernel>(&kernel_)) {
+    grid.footprint = static_cast<double>(k->buffer_bytes());
+    return grid;
+  }
+  const AttentionShape s = *shape();
+  const Aiter* aiter = std::get_if<Aiter>(&kernel_);
+  const int qk_bits = aiter ? aiter->kernel.format.qk_bits : 8, v_bits = aiter ? aiter->kernel.format.v_bits : 8;
+  const double q_row = s.head_dim * qk_bits / 8.0 + s.v_head_dim * output_bytes;
+  const double k_row = s.head_dim * qk_bits / 8.0 + s.v_head_dim * v_bits / 8.0;
+  grid.heads = s.heads;
+  grid.kv_heads = s.kv_heads;
+  grid.batch = s.batch;
+  grid.flop = attention_flops(s);
+  grid.kv_head_bytes = k_row * s.seqlen_k;
+  grid.own_bytes = q_row * s.seqlen_q / grid.per_head;
+  grid.footprint = (q_row * s.seqlen_q * s.heads + grid.kv_head_bytes * s.kv_heads) * s.batch;
+  if (qk_bits == 16) grid.flop_per_clk = machine.bf16_flop_per_clk;
+  return grid;
 }
 
 pipes::Result Simulation::run(std::uint32_t workgroup, const pipes::Options& options) const {
@@ -69,42 +146,40 @@ pipes::Result Simulation::run(std::uint32_t workgroup, const pipes::Options& opt
     result = pipes::simulate(program, launch, memory, workgroup, options);
     return emulator::Result{};
   };
-  if (aiter_) {
-    run_aiter(*aiter_, aiter_problem_, aiter_inputs_, {}, emulator::MemoryModel::hardware, runner);
-  } else {
-    EmulationOptions emulation;
-    emulation.runner = runner;
-    run_on_emulator(*own_, *own_inputs_, emulation);
-  }
+  std::visit(Overloaded{[&](const Own& k) {
+                          EmulationOptions emulation;
+                          emulation.runner = runner;
+                          run_on_emulator(k.kernel, k.inputs, emulation);
+                        },
+                        [&](const Aiter& k) {
+                          run_aiter(k.kernel, k.problem, k.inputs, {}, emulator::MemoryModel::hardware, runner);
+                        },
+                        [&](const LaunchedKernel& k) { run_launch(k, runner); }},
+             kernel_);
   if (!result) throw Error("a problem without queries has no workgroup to simulate");
   if (result->trap) throw Error("{}", result->trap->message);
   return std::move(*result);
 }
 
-GridEstimate estimate_grid(const Simulation& simulation, const std::vector<std::pair<std::uint32_t, pipes::Clk>>& known,
-                           const isa::Machine& machine, double clock_ghz) {
-  const AttentionShape shape = simulation.shape();
-  const std::uint32_t per_head = simulation.workgroups_per_head();
-  const std::uint64_t all =
-      std::uint64_t{per_head} * static_cast<std::uint64_t>(shape.heads) * static_cast<std::uint64_t>(shape.batch);
-  const auto dies = static_cast<std::size_t>(machine.dies);
-  std::vector<std::vector<double>> free(dies,
-                                        std::vector<double>(static_cast<std::size_t>(machine.compute_units) / dies));
-  double work = 0, end = 0;
-  for (std::uint64_t i = 0; i < all; ++i) {
-    const double clk = interpolate(known, static_cast<std::uint32_t>(i % per_head));
-    std::vector<double>& units = free[i % dies];
-    std::ranges::pop_heap(units, std::greater{});
-    units.back() += clk;
-    end = std::max(end, units.back());
-    std::ranges::push_heap(units, std::greater{});
-    work += clk;
+SimulatedMachine simulate(const Simulation& simulation, std::string name, const isa::Machine& machine,
+                          const SimulatedRun& run, std::atomic<std::int64_t>& done) {
+  SimulatedMachine simulated{std::move(name), machine, {}, {}, {}};
+  const std::uint32_t all = simulation.workgroups_per_head();
+  const std::uint32_t reported = run.workgroup.value_or(all - 1);
+  const std::set<std::uint32_t> sampled{0, all / 2, all - 1};
+  std::set<std::uint32_t> workgroups = sampled;
+  workgroups.insert(reported);
+  std::vector<GridSample> samples;
+  const pipes::Options options{.machine = machine, .on_issue = {}};
+  for (const std::uint32_t x : workgroups) {
+    pipes::Result result = simulation.run(x, options);
+    if (sampled.contains(x)) samples.push_back({x, static_cast<double>(result.cycles), result.counts});
+    if (x == reported) simulated.result = std::move(result);
+    ++done;
   }
-  GridEstimate estimate{.clk = end, .busy = work / (end * machine.compute_units), .clock_ghz = clock_ghz};
-  estimate.tflops = attention_flops(shape) / end * clock_ghz * 1e-3;
-  const int rate = simulation.qk_bits() == 16 ? machine.bf16_flop_per_clk : machine.fp8_flop_per_clk;
-  estimate.peak_percent = 100 * attention_flops(shape) / (end * machine.compute_units * rate);
-  return estimate;
+  simulated.loop = pipes::find_loop(simulated.result);
+  simulated.estimate = estimate_grid(simulation.grid(), samples, machine, run.clock_ghz.value_or(machine.clock_ghz));
+  return simulated;
 }
 
 }  // namespace zyfa::runtime

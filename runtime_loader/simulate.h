@@ -1,22 +1,26 @@
-// Runs workgroups of a kernel on the pipe model (isa/pipes), with a problem's tensors where the kernel looks for them,
-// and extends what was measured to the whole grid.
+// Runs workgroups of a kernel on the pipe model (isa/pipes), with a problem's tensors where the kernel looks for them.
 #pragma once
 
 #include "isa/pipes/compute_unit.h"
 #include "runtime_loader/aiter_run.h"
 #include "runtime_loader/emulate.h"
+#include "runtime_loader/grid_estimate.h"
+#include "runtime_loader/launch_file.h"
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 
 namespace zyfa::runtime {
 
 // One head of a problem; heads and batch entries behave alike, so only their number counts.
 struct SimulatedProblem {
-  std::string abi;  // of AITER's objects (parse_aiter_abi); empty for our own kernels
+  std::string abi;          // of AITER's objects (parse_aiter_abi); empty for our own kernels
+  std::string launch = {};  // a launch description (launch_file.h), which all below do not belong to
   int seqlen_q = 4096, seqlen_k = 4096;
   int heads = 16, kv_heads = 16, batch = 1;
+  InputKind input = InputKind::gaussian;
   double sigma = 1;  // of the logits
   std::uint64_t seed = 1;
 };
@@ -24,39 +28,61 @@ struct SimulatedProblem {
 // A kernel and its input, which can be run again and again.
 class Simulation {
  public:
-  // Throws Error for what load_kernel, load_aiter_kernel or make_inputs refuse.
+  // Throws Error for what load_kernel, load_aiter_kernel, load_launched_kernel or make_inputs refuse, and for an input
+  // other than gaussian where the format's packed layouts are not rebuilt.
   Simulation(const std::filesystem::path& code_object, const SimulatedProblem& problem);
 
-  // Workgroup x of the first head.
+  // Workgroup x of the first head; of a launch description that number in grid order.
   pipes::Result run(std::uint32_t workgroup, const pipes::Options& options) const;
 
-  const std::string& symbol() const { return aiter_ ? aiter_->symbol : own_->manifest.symbol; }
-  const isa::Program& program() const { return aiter_ ? aiter_->code.program : own_->code.program; }
-  std::uint32_t workgroups_per_head() const;
-  AttentionShape shape() const;  // of all heads and batch entries
-  int qk_bits() const { return aiter_ ? aiter_->format.qk_bits : 8; }
+  const std::string& symbol() const;
+  const isa::Program& program() const;
+  std::uint32_t workgroups_per_head() const;    // of a launch description: all
+  std::optional<AttentionShape> shape() const;  // of all heads and batch entries; none for a launch description
+  // "gaussian, sigma 1, seed 1", or what runs in its place.
+  std::string input() const;
+  GridProblem grid() const;
 
  private:
+  struct Own {
+    Kernel kernel;
+    AttentionInputs inputs;
+  };
+  struct Aiter {
+    AiterKernel kernel;
+    AiterProblem problem;
+    AiterInputs inputs;
+  };
+
+  static Own load_own(const std::filesystem::path& code_object, const SimulatedProblem& problem);
+  static Aiter load_aiter(const std::filesystem::path& code_object, const SimulatedProblem& problem);
+  static std::variant<Own, Aiter, LaunchedKernel> load(const std::filesystem::path& code_object,
+                                                       const SimulatedProblem& problem);
+
   SimulatedProblem problem_;
-  std::optional<Kernel> own_;
-  std::optional<AttentionInputs> own_inputs_;
-  std::optional<AiterKernel> aiter_;
-  AiterProblem aiter_problem_;
-  AiterInputs aiter_inputs_;
+  std::variant<Own, Aiter, LaunchedKernel> kernel_;
 };
 
-struct GridEstimate {
-  double clk = 0;           // until the last compute unit is done
-  double busy = 0;          // share of that time in which the average compute unit has work
-  double tflops = 0;        // at the given clock
-  double peak_percent = 0;  // of the matrix pipe's rate for the format of Q and K
-  double clock_ghz = 0;
+// A machine, and a workgroup and the whole grid on it.
+struct SimulatedMachine {
+  std::string name;  // nominal, optimistic, pessimistic or a file
+  isa::Machine machine;
+  pipes::Result result;  // of the workgroup that is reported
+  std::optional<pipes::Loop> loop;
+  GridEstimate estimate;
+
+  double loop_clk() const { return loop ? loop->clk_per_iteration() : 0; }
 };
 
-// Every workgroup of the grid, in the order in which they are dispatched (die i takes those with index i modulo the
-// number of dies), each on the first compute unit of its die that is free. The first, middle and last workgroups of a
-// head have been simulated; the others' clocks lie on straight lines between theirs.
-GridEstimate estimate_grid(const Simulation& simulation, const std::vector<std::pair<std::uint32_t, pipes::Clk>>& known,
-                           const isa::Machine& machine, double clock_ghz);
+struct SimulatedRun {
+  std::optional<std::uint32_t> workgroup;  // to report, one of a head; none: the last one
+  std::optional<double> clock_ghz;         // of the estimate; none: the machine's peak
+};
+
+// Simulates the reported workgroup, and the first, middle and last one for the estimate: `simulations` in all, each of
+// which counts `done` up.
+inline constexpr std::uint64_t simulations = 4;
+SimulatedMachine simulate(const Simulation& simulation, std::string name, const isa::Machine& machine,
+                          const SimulatedRun& run, std::atomic<std::int64_t>& done);
 
 }  // namespace zyfa::runtime

@@ -1,6 +1,7 @@
 #include "isa/pipes/compute_unit.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace zyfa::pipes {
 namespace {
@@ -49,7 +50,8 @@ ComputeUnit::ComputeUnit(const isa::Program& program, const emulator::Launch& la
       workgroup_(program, steps_, launch, memory, emulator_options_, nullptr),
       timings_(timings(program, machine_)),
       lds_(machine_),
-      vmem_(machine_) {
+      vmem_(machine_),
+      fetch_(program, machine_) {
   if (program.code.empty()) throw Error("an empty program takes no time");
   registers_.reserve(program.code.size());
   for (const Inst& inst : program.code) registers_.push_back(registers_of(inst));
@@ -76,6 +78,7 @@ ComputeUnit::Registers ComputeUnit::registers_of(const Inst& inst) {
 Result ComputeUnit::run(std::uint64_t workgroup) {
   workgroup_.start(workgroup);
   waves_.assign(workgroup_.waves(), {});
+  fetch_.start(waves_.size(), workgroup_.wave(0).pc);
   result_.instructions.resize(program_.code.size());
   result_.waves.resize(waves_.size());
   result_.wave_ends.resize(waves_.size());
@@ -96,20 +99,21 @@ Result ComputeUnit::run(std::uint64_t workgroup) {
 
 // Waves of higher priority first, then the older ones.
 void ComputeUnit::turn(int simd) {
-  std::array<std::size_t, 16> order;
+  std::array<Standing, 16> order;
   std::size_t count = 0;
+  const auto last = static_cast<std::uint32_t>(program_.code.size() - 1);
   for (std::size_t i = static_cast<std::size_t>(simd); i < waves_.size() && count < order.size(); i += simds)
-    if (!workgroup_.has_ended(i)) order[count++] = i;
-  std::stable_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
-                   [this](std::size_t a, std::size_t b) { return waves_[a].priority > waves_[b].priority; });
+    if (!workgroup_.has_ended(i)) order[count++] = {i, std::min(workgroup_.wave(i).pc, last)};
+  fetch_.turn(std::span(order).first(count), now_);
+  std::stable_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
+      [this](const Standing& a, const Standing& b) { return waves_[a.wave].priority > waves_[b.wave].priority; });
   std::array<bool, static_cast<std::size_t>(Category::count)> used{};
   for (std::size_t o = 0; o < count; ++o) {
-    const std::size_t i = order[o];
-    const std::uint32_t index =
-        std::min<std::uint32_t>(workgroup_.wave(i).pc, static_cast<std::uint32_t>(program_.code.size() - 1));
+    const auto [i, index] = order[o];
     const Timing& timing = timings_[index];
     bool& category = used[static_cast<std::size_t>(timing.category)];
-    std::optional<Stall> stall = obstacle(i, program_.code[index], timing, registers_[index]);
+    std::optional<Stall> stall = obstacle(order[o], timing);
     if (!stall && category) stall = Stall::arbitration;
     if (!stall) {
       category = true;
@@ -124,13 +128,16 @@ void ComputeUnit::turn(int simd) {
   }
 }
 
-std::optional<Stall> ComputeUnit::obstacle(std::size_t i, const Inst& inst, const Timing& timing,
-                                           const Registers& regs) {
+std::optional<Stall> ComputeUnit::obstacle(Standing at, const Timing& timing) {
+  const auto [i, index] = at;
+  const Inst& inst = program_.code[index];
+  const Registers& regs = registers_[index];
   const WaveState& wave = waves_[i];
   const int on = static_cast<int>(i % simds);
   const Simd& simd = simd_[static_cast<std::size_t>(on)];
   if (workgroup_.is_at_barrier(i)) return Stall::barrier;
   if (now_ < wave.next) return wave.behind_barrier ? Stall::barrier : Stall::own_pace;
+  if (!fetch_.has(at, now_)) return Stall::fetch;
   switch (timing.category) {
     case Category::vector:
       return vector_obstacle(wave, simd, timing, regs);
@@ -193,6 +200,23 @@ std::optional<Stall> ComputeUnit::wait_obstacle(const WaveState& wave, const Ins
   return std::nullopt;
 }
 
+void ComputeUnit::count_work(Busy& busy, const Inst& inst, const Timing& timing, const Registers& regs,
+                             std::uint64_t exec) {
+  constexpr std::uint64_t dword_bytes = 4;
+  const bool is_matrix = timing.matrix_clk > 0;
+  const auto lanes = is_matrix ? std::uint64_t{emulator::lanes} : static_cast<std::uint64_t>(std::popcount(exec));
+  std::uint64_t dwords = regs.accumulates.count;
+  for (const Range& range : regs.reads) dwords += range.count;
+  for (const Range& range : regs.writes) dwords += range.count;
+  busy.register_bytes += dword_bytes * lanes * dwords;
+  ++busy.issued[static_cast<std::size_t>(timing.cls)];
+  busy.matrix_flop += timing.flop;
+  if (timing.cls == isa::Class::Trans)
+    busy.trans_lanes += lanes;
+  else if (isa::is_valu(inst))
+    busy.valu_lanes += lanes * (timing.cls == isa::Class::Valu ? 1 : 2);  // packed or wide: as two
+}
+
 void ComputeUnit::issue(std::size_t i, std::uint32_t index) {
   WaveState& wave = waves_[i];
   const Inst& inst = program_.code[index];
@@ -203,13 +227,18 @@ void ComputeUnit::issue(std::size_t i, std::uint32_t index) {
   if (inst.op == Op::s_setprio) wave.priority = inst.args[0].value & 3;
   const Clk done = occupy(i, inst, timing, registers_[index]);
   ++result_.instructions[index].issues;
-  ++result_.counts.simd[i % simds].issued[static_cast<std::size_t>(timing.category)];
-
+  Busy& busy = result_.counts.simd[i % simds];
+  count_work(busy, inst, timing, registers_[index], workgroup_.wave(i).exec());
+  MatrixPorts& ports = ports_[i % simds];
+  const bool is_matrix = timing.matrix_clk > 0;
+  if (is_matrix) ports.read(workgroup_.wave(i), inst, busy);
   result_.trap = workgroup_.step(i);
+  if (is_matrix) ports.write(workgroup_.wave(i), inst, busy);
   if (options_.on_issue) options_.on_issue({now_, static_cast<std::uint32_t>(i), index, done});
   const std::uint32_t pc = workgroup_.wave(i).pc;
-  if (timing.category == Category::branch && pc != index + 1) {
+  if (timing.category == Category::branch && pc != index + 1 && pc < program_.code.size()) {
     wave.next = now_ + clk(machine_.branch_clk);
+    fetch_.restart({i, pc}, now_, clk(machine_.branch_clk));
     if (pc <= index) result_.laps.push_back({now_, static_cast<std::uint32_t>(i), pc, counts()});
   }
   if (workgroup_.has_ended(i)) result_.wave_ends[i] = now_ + clk(machine_.turn_clk);
@@ -263,7 +292,10 @@ Clk ComputeUnit::occupy_vector(WaveState& wave, int simd_number, const Timing& t
     simd.matrix_free = start + timing.matrix_clk;
     busy.matrix_reads += timing.port_clk;
     busy.matrix += timing.matrix_clk;
-    if (from_memory) busy.useful_matrix += timing.matrix_clk;
+    if (from_memory) {
+      busy.useful_matrix += timing.matrix_clk;
+      busy.useful_flop += timing.flop;
+    }
   } else {
     (timing.cls == isa::Class::Trans ? busy.trans : busy.valu) += timing.port_clk;
   }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "isa/emulator/workgroup.h"
+#include "isa/pipes/energy.h"
+#include "isa/pipes/fetch.h"
 #include "isa/pipes/lds_pipe.h"
 #include "isa/pipes/result.h"
 #include "isa/pipes/vmem_pipe.h"
@@ -70,12 +72,14 @@ class ComputeUnit {
   static Registers registers_of(const isa::Inst& inst);
 
   void turn(int simd);
-  std::optional<Stall> obstacle(std::size_t wave, const isa::Inst& inst, const Timing& timing, const Registers& regs);
+  std::optional<Stall> obstacle(Standing at, const Timing& timing);
   std::optional<Stall> result_obstacle(const WaveState& wave, const Registers& regs) const;
   std::optional<Stall> vector_obstacle(const WaveState& wave, const Simd& simd, const Timing& timing,
                                        const Registers& regs) const;
   std::optional<Stall> wait_obstacle(const WaveState& wave, const isa::Inst& inst) const;
   void issue(std::size_t wave, std::uint32_t index);
+  static void count_work(Busy& busy, const isa::Inst& inst, const Timing& timing, const Registers& regs,
+                         std::uint64_t exec);
   Clk occupy(std::size_t wave, const isa::Inst& inst, const Timing& timing, const Registers& regs);
   Clk occupy_vector(WaveState& wave, int simd, const Timing& timing, const Registers& regs);
   Clk occupy_lds(std::size_t wave, const isa::Inst& inst, const Timing& timing);
@@ -96,6 +100,8 @@ class ComputeUnit {
   std::vector<WaveState> waves_;
   LdsPipe lds_;
   VmemPipe vmem_;
+  Fetch fetch_;
+  std::array<MatrixPorts, simds> ports_{};
   Result result_;
 };
 

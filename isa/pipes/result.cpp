@@ -7,6 +7,8 @@ namespace zyfa::pipes {
 
 std::string_view name(Stall stall) {
   switch (stall) {
+    case Stall::fetch:
+      return "instruction fetch";
     case Stall::own_pace:
       return "own pace";
     case Stall::arbitration:
@@ -39,20 +41,26 @@ std::string_view name(Stall stall) {
   return "";
 }
 
+namespace {
+
+constexpr std::uint64_t Busy::*totals[] = {
+    &Busy::matrix,      &Busy::useful_matrix,  &Busy::valu,       &Busy::trans,      &Busy::matrix_reads,
+    &Busy::matrix_flop, &Busy::useful_flop,    &Busy::a_toggles,  &Busy::b_toggles,  &Busy::c_toggles,
+    &Busy::d_toggles,   &Busy::register_bytes, &Busy::valu_lanes, &Busy::trans_lanes};
+static_assert(sizeof(Busy) == (std::size(totals) + classes) * sizeof(std::uint64_t), "a total is missing");
+
+}  // namespace
+
 Busy& Busy::operator+=(const Busy& other) {
-  matrix += other.matrix;
-  useful_matrix += other.useful_matrix;
-  valu += other.valu;
-  trans += other.trans;
-  matrix_reads += other.matrix_reads;
-  for (std::size_t i = 0; i < issued.size(); ++i) issued[i] += other.issued[i];
+  for (const auto total : totals) this->*total += other.*total;
+  for (std::size_t i = 0; i < classes; ++i) issued[i] += other.issued[i];
   return *this;
 }
 
 Busy Busy::operator-(const Busy& other) const {
-  Busy d{matrix - other.matrix, useful_matrix - other.useful_matrix, valu - other.valu,
-         trans - other.trans,   matrix_reads - other.matrix_reads,   issued};
-  for (std::size_t i = 0; i < issued.size(); ++i) d.issued[i] -= other.issued[i];
+  Busy d = *this;
+  for (const auto total : totals) d.*total -= other.*total;
+  for (std::size_t i = 0; i < classes; ++i) d.issued[i] -= other.issued[i];
   return d;
 }
 

@@ -14,6 +14,7 @@ namespace zyfa::pipes {
 
 // Why a wave did not issue in a turn of its SIMD.
 enum class Stall : std::uint8_t {
+  fetch,         // its instruction has not come from the instruction cache
   own_pace,      // its last instruction takes longer than a turn: s_nop, a taken branch, s_sleep
   arbitration,   // another wave issued to the same category in this turn
   vector_port,   // the port is held, by a VALU instruction or a matrix instruction that reads its operands
@@ -34,14 +35,21 @@ std::string_view name(Stall stall);
 inline constexpr std::size_t stalls = static_cast<std::size_t>(Stall::count);
 using StallClk = std::array<std::uint64_t, stalls>;
 
-// Clocks at work, all in clk and of one SIMD, but for the LDS and vector memory, which are the compute unit's.
+inline constexpr std::size_t classes = static_cast<std::size_t>(isa::Class::VmemStore) + 1;
+
+// What one SIMD did. Clocks at work in clk.
 struct Busy {
   std::uint64_t matrix = 0;         // matrix pipe
   std::uint64_t useful_matrix = 0;  // of those, with A or B from LDS or memory: see docs/timing.md
   std::uint64_t valu = 0;           // vector port, other than transcendental
   std::uint64_t trans = 0;
   std::uint64_t matrix_reads = 0;  // vector port held by matrix instructions
-  std::array<std::uint64_t, static_cast<std::size_t>(Category::count)> issued{};  // instructions
+  std::uint64_t matrix_flop = 0, useful_flop = 0;
+  // For the energy (energy.h): bits that changed at the matrix pipe's ports, bytes at the vector registers' ports,
+  // lanes that computed.
+  std::uint64_t a_toggles = 0, b_toggles = 0, c_toggles = 0, d_toggles = 0;
+  std::uint64_t register_bytes = 0, valu_lanes = 0, trans_lanes = 0;
+  std::array<std::uint64_t, classes> issued{};  // instructions by isa::Class
 
   Busy& operator+=(const Busy& other);
   Busy operator-(const Busy& other) const;
@@ -52,6 +60,7 @@ inline constexpr std::size_t simds = 4;
 
 struct Counts {
   std::array<Busy, simds> simd;
+  // Of the compute unit.
   std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0, lds_bank_clk = 0, vmem_bytes = 0;
 
   Counts operator-(const Counts& other) const;

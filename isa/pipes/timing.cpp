@@ -60,6 +60,8 @@ void time_matrix(Timing& t, const Inst& inst, const Machine& m) {
   t.scale_clk = clk(isa::desc(inst.op).kind == isa::Kind::F8F6F4_SCALED ? m.ld_scale_clk : 0);
   t.port_clk = clk(t.scale_clk + m.matrix_read_clk + slot_clk * (bytes / bytes_per_slot));
   t.matrix_clk = clk(slot_clk * isa::passes(inst));
+  const isa::Desc& d = isa::desc(inst.op);
+  t.flop = 2u * d.m * d.n * d.k * d.blocks / (d.kind == isa::Kind::SMFMAC ? 2 : 1);
   // FP32 and FP64 products leave the port to nobody until two slots after their end (gfx950.md 2.2, PR233721).
   const isa::Type type = isa::desc(inst.op).args[1].type;
   if (type == isa::Type::f32 || type == isa::Type::f64) t.port_clk = clk(t.matrix_clk + 2 * slot_clk);

@@ -22,6 +22,7 @@ struct Timing {
   std::uint16_t result_clk = 0;  // VALU: until a dependent VALU instruction can issue
   std::uint16_t idle_clk = 0;    // s_nop, s_sleep: until the wave's next instruction, beyond its turn
   bool after_matrix = false;     // VALU: not while the matrix pipe is at work
+  std::uint32_t flop = 0;        // matrix; sparse ones: what they really multiply
   std::uint32_t bytes = 0;       // memory: of all 64 lanes
 };
 

@@ -1,10 +1,14 @@
 // zyfa-sim as its users meet it.
+#include "isa/machine.h"
 #include "tests/support/catch.h"
+#include "tests/support/clang_kernel.h"
 #include "tests/support/process.h"
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <fstream>
+#include <set>
 
 using namespace zyfa;
 
@@ -44,8 +48,21 @@ TEST_CASE("zyfa-sim counts the clocks of a generated kernel", "[quick][commands]
         Approx(8 * 32768).epsilon(0.01));
   CHECK(json.at("cycles").get<double>() > 32 * loop.at("cycles").get<double>());
   CHECK(json.at("stalls").contains("barrier"));
-  CHECK(json.at("estimate").at("tflops").get<double>() > 0);
-  CHECK(json.at("estimate").at("peak_percent").get<double>() < 100);
+  // Of each wave and tile of 32 queries and 128 keys.
+  CHECK(loop.at("per_tile").at("lds_bytes").get<double>() == Approx(32768 + 32768 / 8).epsilon(0.01));
+  CHECK(loop.at("per_iteration").at("matrix_clk").get<double>() ==
+        Approx(2 * loop.at("per_tile").at("matrix_clk").get<double>()).epsilon(0.01));
+  const auto& energy = json.at("energy").at("loop");
+  double sum = 0;
+  for (const auto& item : energy.at("items")) sum += item.at("pj").get<double>();
+  CHECK(energy.at("pj_per_useful_flop").get<double>() * energy.at("useful_flop").get<double>() == Approx(sum));
+  CHECK(energy.at("items").at("a_toggles").at("amount").get<double>() > 0);
+  const auto& estimate = json.at("estimate");
+  CHECK(estimate.at("tflops").get<double>() > 0);
+  CHECK(estimate.at("peak_percent").get<double>() < 100);
+  CHECK(estimate.at("bound") == "pipes");
+  CHECK(estimate.at("hbm_bytes") <= estimate.at("l2_missed_bytes"));
+  CHECK(estimate.at("l2_missed_bytes") <= estimate.at("l2_bytes"));
 
   const ProcessResult again = simulate({"--json"});
   CHECK(again.out == nominal.out);
@@ -62,6 +79,92 @@ TEST_CASE("zyfa-sim counts the clocks of a generated kernel", "[quick][commands]
   CHECK(machines[1].at("cycles") == json.at("cycles"));
 }
 
+TEST_CASE("zyfa-sim compares energy on the same input", "[quick][commands][timing]") {
+  const TemporaryDirectory directory;
+  REQUIRE(program("zyfa-gen", {"--head-dim", "128", "--no-causal", "--out", directory.path().string()}).exit_code == 0);
+  const std::string kernel = directory.file("zyfa_fwd_hd128_fp8_e4m3fn_lean_full_gfx950.co");
+  const auto toggles = [&](const std::string& input) {
+    const ProcessResult result =
+        program("zyfa-sim", {kernel, "--seqlen", "256", "--seqlen-k", "512", "--input", input, "--json"});
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    const auto json = nlohmann::json::parse(result.out);
+    CHECK(json.at("input").get<std::string>().starts_with(input));
+    const auto& items = json.at("energy").at("workgroup").at("items");
+    return items.at("a_toggles").at("amount").get<double>() + items.at("b_toggles").at("amount").get<double>();
+  };
+  // Rows that are all alike, and values of 1, leave most bits as they are.
+  CHECK(toggles("peaked") < 0.5 * toggles("gaussian"));
+}
+
+TEST_CASE("zyfa-sim lists what each open question moves", "[commands][timing]") {
+  const TemporaryDirectory directory;
+  const std::string to = directory.path().string();
+  REQUIRE(program("zyfa-gen", {"--head-dim", "128", "--softmax", "exact", "--no-causal", "--out", to}).exit_code == 0);
+  const std::string kernel = directory.file("zyfa_fwd_hd128_fp8_e4m3fn_exact_full_gfx950.co");
+  std::vector<std::string> arguments{kernel, "--seqlen", "256", "--seqlen-k", "1024", "--sensitivity"};
+  const ProcessResult text = program("zyfa-sim", arguments);
+  CHECK(text.exit_code == 0);
+  arguments.push_back("--json");
+  const ProcessResult result = program("zyfa-sim", arguments);
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  const auto& questions = json.at("questions");
+  CHECK(questions.size() == isa::machine_spread().size());
+  std::set<std::string> names;
+  double widest = -1;
+  for (const auto& question : questions) {
+    const std::string name = question.at("name");
+    names.insert(name);
+    CHECK(text.out.find(name) != std::string::npos);
+    const double low = question.at("optimistic").at("cycles"), high = question.at("pessimistic").at("cycles");
+    if (widest < 0) widest = std::abs(high - low);
+    CHECK(std::abs(high - low) <= widest);
+    if (question.at("nominal") == question.at("optimistic").at("value")) CHECK(low == json.at("cycles"));
+    // The kernel has an exponential for each score, and no integer packs.
+    if (name == "trans_clk") CHECK(question.at("pessimistic").at("percent").get<double>() > 10);
+    if (name == "pack_int_clk") CHECK(high == json.at("cycles"));
+  }
+  CHECK(names.size() == questions.size());
+}
+
+TEST_CASE("zyfa-sim runs anybody's kernel from a launch description", "[quick][commands][timing]") {
+  if (!tests::have_clang()) {
+    WARN(tests::no_clang);
+    return;
+  }
+  const TemporaryDirectory directory;
+  const std::vector<std::byte> object = tests::compile_kernels("basics.c");
+  std::ofstream(directory.file("k.co"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(object.data()), static_cast<std::streamsize>(object.size()));
+  std::ofstream(directory.file("l.json")) << R"({"symbol": "sum_of_row", "grid": 300, "block": 256, "kernargs": [
+    {"buffer": "out", "bytes": 307200}, {"buffer": "in", "bytes": 19660800}, {"type": "u32", "value": 64}]})";
+  const auto simulate = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {directory.file("k.co"), "--launch", directory.file("l.json")});
+    return program("zyfa-sim", more);
+  };
+  const ProcessResult result = simulate({"--json"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(json.at("kernel") == "sum_of_row");
+  CHECK(json.at("cycles").get<double>() > 0);
+  CHECK(json.at("loop").at("per_tile").is_null());
+  CHECK(json.at("estimate").at("hbm_bytes") == 307200 + 19660800);
+  CHECK(json.at("estimate").at("flop") == 0);
+  CHECK(simulate({}).out.find("300 workgroups") != std::string::npos);
+  for (const auto& [arguments, message] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{{{"--workgroup", "300"}, "the launch has 300"},
+                                                                     {{"--seqlen", "5"}, "--seqlen"},
+                                                                     {{"--abi", "aiter-v3"}, "--abi"}}) {
+    const ProcessResult refused = simulate(arguments);
+    CAPTURE(message, refused.err);
+    CHECK(refused.exit_code != 0);
+    CHECK(refused.err.find(message) != std::string::npos);
+  }
+}
+
 TEST_CASE("zyfa-sim refuses in one line", "[quick][commands][timing]") {
   const TemporaryDirectory directory;
   REQUIRE(program("zyfa-gen", {"--head-dim", "128", "--out", directory.path().string()}).exit_code == 0);
@@ -74,7 +177,10 @@ TEST_CASE("zyfa-sim refuses in one line", "[quick][commands][timing]") {
   for (const Refused& refused :
        {Refused{{"--machine", "fast"}, "fast"}, Refused{{"--machine", directory.file("m.json")}, "takes 0 or 1"},
         Refused{{"--workgroup", "99"}, "a head has 8 workgroups"}, Refused{{"--seqlen", "0"}, "without queries"},
-        Refused{{"--clock-ghz", "-1"}, "not positive"}, Refused{{"--abi", "aiter-v9"}, "aiter-v3"}}) {
+        Refused{{"--clock-ghz", "-1"}, "not positive"}, Refused{{"--input", "noise"}, "noise"},
+        Refused{{"--kv-heads", "3"}, "no multiple"},
+        Refused{{"--sensitivity", "--machine", "nominal", "--machine", "optimistic"}, "one machine, not 2"},
+        Refused{{"--launch", directory.file("none.json")}, "none.json"}, Refused{{"--abi", "aiter-v9"}, "aiter-v3"}}) {
     CAPTURE(refused.message);
     std::vector<std::string> arguments{kernel};
     arguments.insert(arguments.end(), refused.arguments.begin(), refused.arguments.end());
