@@ -75,7 +75,7 @@ Json energy_json(const pipes::Energy& energy, const pipes::Busy& busy) {
   Json items = Json::object();
   for (const pipes::EnergyItem& item : energy.items)
     items[std::string(item.name)] = {{"amount", item.amount}, {"unit", item.unit}, {"pj", item.pj}};
-  return {{"pj_per_useful_flop", energy.pj_per_flop()},
+  return {{"pj_per_useful_flop", energy.useful_flop > 0 ? Json(energy.pj_per_flop()) : Json()},
           {"pj", energy.pj},
           {"useful_flop", energy.useful_flop},
           {"items", items},

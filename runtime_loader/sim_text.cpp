@@ -39,8 +39,10 @@ void print_energy(const SimulatedMachine& run, bool all) {
   const pipes::Counts& counts = in_loop ? run.loop->counts : run.result.counts;
   const auto clk = static_cast<double>(in_loop ? run.loop->last - run.loop->first : run.result.cycles);
   const pipes::Energy energy = energy_of(run, counts, clk);
-  fmt::print("energy     {:.3f} pJ per useful FLOP in the {}, by guessed weights: for comparison only\n",
-             energy.pj_per_flop(), in_loop ? "loop" : "workgroup");
+  const std::string figure = energy.useful_flop > 0 ? fmt::format("{:.3f} pJ per useful FLOP", energy.pj_per_flop())
+                                                    : fmt::format("{:.0f} nJ", energy.pj * 1e-3);
+  fmt::print("energy     {} in the {}, by guessed weights: for comparison only\n", figure,
+             in_loop ? "loop" : "workgroup");
   if (!all) return;
   for (const pipes::EnergyItem& item : energy.items)
     if (item.amount > 0)
@@ -55,11 +57,13 @@ void print_estimate(const Simulation& simulation, const GridEstimate& e) {
              e.pipe_clk, e.l2_clk, e.fabric_clk, e.hbm_clk);
   fmt::print("  traffic         {:.3f} GB from L2, {:.3f} missed there, {:.3f} from HBM\n", e.l2_bytes * giga,
              e.missed_bytes * giga, e.hbm_bytes * giga);
-  fmt::print("  compute units   {:.1f} % busy, the last {:.0f} clk not all of them; order", 100 * e.busy, e.tail_clk);
+  fmt::print("  compute units   {:.1f} % busy; in the last {:.0f} clk not all have work\n", 100 * e.busy, e.tail_clk);
+  fmt::print("  pipes by order ");
   for (const DispatchOrder& order : e.orders) fmt::print(" {} {:.0f}", order.name, order.clk);
-  fmt::print(
-      " clk\n  power           {:.3f} pJ per FLOP; by these weights the board's power is reached at {:.2f} GHz\n",
-      e.pj_per_flop, e.power_limited_ghz);
+  fmt::print(" clk\n");
+  if (e.flop > 0)
+    fmt::print("  power           {:.3f} pJ per FLOP; by these weights the board's power is reached at {:.2f} GHz\n",
+               e.pj_per_flop, e.power_limited_ghz);
 }
 
 void print_waits(const pipes::Result& r, const isa::Program& program, std::size_t top) {

@@ -72,6 +72,14 @@ void print_json(const Simulation& simulation, const std::vector<SimulatedMachine
   fmt::print("{}\n", json.dump(2));
 }
 
+// A launch description says all of the problem itself.
+void check_launch_alone(const CLI::App& app) {
+  for (const char* option :
+       {"--abi", "--batch", "--heads", "--kv-heads", "--seqlen", "--seqlen-k", "--input", "--sigma", "--seed"})
+    if (app.count(option) > 0)
+      throw Error("{} does not go with --launch, whose file describes the whole launch", option);
+}
+
 int run(Arguments args) {
   args.problem.seqlen_k = args.seqlen_k.value_or(args.problem.seqlen_q);
   args.problem.kv_heads = args.kv_heads.value_or(args.problem.heads);
@@ -116,8 +124,9 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--abi", args.problem.abi,
                  "calling convention of an object of AITER's: aiter-v3, aiter-v3-group or aiter-v4");
-  CLI::Option* launch = app.add_option("--launch", args.problem.launch,
-                                       "JSON description of a launch, for a kernel of any other convention");
+  const CLI::Option* launch = app.add_option(
+      "--launch", args.problem.launch,
+      "JSON description of a launch, in place of the options of a problem, for a kernel of any convention");
   app.add_option("--batch", args.problem.batch, "batch entries")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--heads", args.problem.heads, "query heads")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--kv-heads", args.kv_heads, "key/value heads (default: as --heads)")->check(CLI::PositiveNumber);
@@ -139,10 +148,10 @@ int main(int argc, char** argv) {
   app.add_flag("--sensitivity", args.sensitivity,
                "how much each open question of the machine moves the clocks, alone (isa/machine_spread.def)");
   app.add_flag("--json", args.json, "print one JSON object instead of text");
-  for (const char* option :
-       {"--abi", "--batch", "--heads", "--kv-heads", "--seqlen", "--seqlen-k", "--input", "--sigma", "--seed"})
-    launch->excludes(option);
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   CLI11_PARSE(app, argc, argv);
-  return generator::exit_code_of([&args] { return run(args); });
+  return generator::exit_code_of([&] {
+    if (launch->count() > 0) check_launch_alone(app);
+    return run(args);
+  });
 }

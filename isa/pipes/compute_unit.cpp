@@ -1,7 +1,6 @@
 #include "isa/pipes/compute_unit.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace zyfa::pipes {
 namespace {
@@ -65,6 +64,7 @@ ComputeUnit::Registers ComputeUnit::registers_of(const Inst& inst) {
     if (a.file == isa::OperandKind::sgpr) continue;
     const Range range{
         static_cast<std::uint16_t>(a.first + (a.file == isa::OperandKind::agpr ? accumulation_registers : 0)), a.count};
+    regs.dwords = static_cast<std::uint16_t>(regs.dwords + a.count);
     if (a.write)
       regs.writes.push_back(range);
     else if (isa::is_mfma(inst) && a.arg == isa::accumulator_argument(inst))
@@ -200,23 +200,6 @@ std::optional<Stall> ComputeUnit::wait_obstacle(const WaveState& wave, const Ins
   return std::nullopt;
 }
 
-void ComputeUnit::count_work(Busy& busy, const Inst& inst, const Timing& timing, const Registers& regs,
-                             std::uint64_t exec) {
-  constexpr std::uint64_t dword_bytes = 4;
-  const bool is_matrix = timing.matrix_clk > 0;
-  const auto lanes = is_matrix ? std::uint64_t{emulator::lanes} : static_cast<std::uint64_t>(std::popcount(exec));
-  std::uint64_t dwords = regs.accumulates.count;
-  for (const Range& range : regs.reads) dwords += range.count;
-  for (const Range& range : regs.writes) dwords += range.count;
-  busy.register_bytes += dword_bytes * lanes * dwords;
-  ++busy.issued[static_cast<std::size_t>(timing.cls)];
-  busy.matrix_flop += timing.flop;
-  if (timing.cls == isa::Class::Trans)
-    busy.trans_lanes += lanes;
-  else if (isa::is_valu(inst))
-    busy.valu_lanes += lanes * (timing.cls == isa::Class::Valu ? 1 : 2);  // packed or wide: as two
-}
-
 void ComputeUnit::issue(std::size_t i, std::uint32_t index) {
   WaveState& wave = waves_[i];
   const Inst& inst = program_.code[index];
@@ -228,7 +211,7 @@ void ComputeUnit::issue(std::size_t i, std::uint32_t index) {
   const Clk done = occupy(i, inst, timing, registers_[index]);
   ++result_.instructions[index].issues;
   Busy& busy = result_.counts.simd[i % simds];
-  count_work(busy, inst, timing, registers_[index], workgroup_.wave(i).exec());
+  count_work(busy, inst, timing, registers_[index].dwords, workgroup_.wave(i).exec());
   MatrixPorts& ports = ports_[i % simds];
   const bool is_matrix = timing.matrix_clk > 0;
   if (is_matrix) ports.read(workgroup_.wave(i), inst, busy);

@@ -53,8 +53,9 @@ class ComputeUnit {
   // An instruction's vector registers, and what it does with them.
   struct Registers {
     std::vector<Range> reads, writes;
-    Range accumulates{0, 0};  // matrix: C
-    bool copies = false;      // moves a value unchanged
+    Range accumulates{0, 0};   // matrix: C
+    std::uint16_t dwords = 0;  // of all
+    bool copies = false;       // moves a value unchanged
   };
   struct WaveState {
     Clk next = 0;                 // may issue from here on
@@ -78,8 +79,6 @@ class ComputeUnit {
                                        const Registers& regs) const;
   std::optional<Stall> wait_obstacle(const WaveState& wave, const isa::Inst& inst) const;
   void issue(std::size_t wave, std::uint32_t index);
-  static void count_work(Busy& busy, const isa::Inst& inst, const Timing& timing, const Registers& regs,
-                         std::uint64_t exec);
   Clk occupy(std::size_t wave, const isa::Inst& inst, const Timing& timing, const Registers& regs);
   Clk occupy_vector(WaveState& wave, int simd, const Timing& timing, const Registers& regs);
   Clk occupy_lds(std::size_t wave, const isa::Inst& inst, const Timing& timing);

@@ -1,5 +1,6 @@
 #include "isa/pipes/energy.h"
 
+#include <bit>
 #include <numeric>
 
 namespace zyfa::pipes {
@@ -53,6 +54,20 @@ void MatrixPorts::read(const emulator::Wave& wave, const isa::Inst& inst, Busy& 
 
 void MatrixPorts::write(const emulator::Wave& wave, const isa::Inst& inst, Busy& busy) {
   busy.d_toggles += stream(wave, inst, 0, d_);
+}
+
+void count_work(Busy& busy, const isa::Inst& inst, const Timing& timing, std::uint32_t register_dwords,
+                std::uint64_t exec) {
+  constexpr std::uint64_t dword_bytes = 4;
+  const bool is_matrix = timing.matrix_clk > 0;
+  const auto lanes = is_matrix ? std::uint64_t{emulator::lanes} : static_cast<std::uint64_t>(std::popcount(exec));
+  busy.register_bytes += dword_bytes * lanes * register_dwords;
+  ++busy.issued[static_cast<std::size_t>(timing.cls)];
+  busy.matrix_flop += timing.flop;
+  if (timing.cls == isa::Class::Trans)
+    busy.trans_lanes += lanes;
+  else if (isa::is_valu(inst))
+    busy.valu_lanes += lanes * (timing.cls == isa::Class::Valu ? 1 : 2);  // packed or wide: as two
 }
 
 Energy energy(const Counts& counts, double clk, double missed_bytes, double hbm_bytes, const isa::Machine& machine) {

@@ -23,6 +23,11 @@ class MatrixPorts {
   emulator::Lanes a_{}, b_{}, c_{}, d_{};
 };
 
+// Counts all else of an instruction that is about to execute: its kind, the lanes that compute, and the bytes of the
+// vector registers that it reads and writes, so many dwords of each lane. Matrix instructions ignore exec.
+void count_work(Busy& busy, const isa::Inst& inst, const Timing& timing, std::uint32_t register_dwords,
+                std::uint64_t exec);
+
 struct EnergyItem {
   std::string_view name, unit;  // what is counted
   double amount = 0, pj = 0;
