@@ -25,8 +25,13 @@ Json issued_json(const pipes::Busy& busy) {
 
 Json busy_json(const pipes::Busy& busy, double clk) {
   const Shares s = shares(busy, clk);
-  return {{"matrix_busy", s.matrix}, {"useful_matrix", s.useful}, {"matrix_reads", s.reads},
-          {"valu_busy", s.valu},     {"trans_busy", s.trans},     {"issued", issued_json(busy)}};
+  return {{"matrix_busy", s.matrix},
+          {"useful_matrix", s.useful},
+          {"matrix_reads", s.reads},
+          {"valu_busy", s.valu},
+          {"trans_busy", s.trans},
+          {"issued", issued_json(busy)},
+          {"toggles", {{"a", busy.a_toggles}, {"b", busy.b_toggles}, {"c", busy.c_toggles}, {"d", busy.d_toggles}}}};
 }
 
 double span_of(const pipes::Loop& loop) { return static_cast<double>(loop.last - loop.first); }
