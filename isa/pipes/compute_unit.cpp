@@ -14,11 +14,12 @@ std::size_t outstanding(const std::deque<Clk>& done, Clk now) {
   return static_cast<std::size_t>(std::ranges::count_if(done, [now](Clk t) { return t > now; }));
 }
 
-// Instructions of one counter complete in the order in which they issued.
-void append_in_order(std::deque<Clk>& queue, Clk done, Clk now) {
+// Instructions of one counter complete in the order in which they issued. Returns when this one does.
+Clk append_in_order(std::deque<Clk>& queue, Clk done, Clk now) {
   if (!queue.empty()) done = std::max(done, queue.back());
   queue.push_back(done);
   while (queue.front() <= now) queue.pop_front();
+  return done;
 }
 
 emulator::Options plain(const isa::Machine& machine) {
@@ -125,6 +126,8 @@ void ComputeUnit::turn(int simd) {
     const std::size_t at = past ? waves_[i].last : index;
     result_.instructions[at].stalls[static_cast<std::size_t>(*stall)] += clk(machine_.turn_clk);
     result_.waves[i][static_cast<std::size_t>(*stall)] += clk(machine_.turn_clk);
+    if (options_.on_stall)
+      options_.on_stall({now_, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(at), *stall});
   }
 }
 
@@ -208,7 +211,7 @@ void ComputeUnit::issue(std::size_t i, std::uint32_t index) {
   wave.behind_barrier = false;
   wave.next = now_ + clk(machine_.turn_clk) + timing.idle_clk;
   if (inst.op == Op::s_setprio) wave.priority = inst.args[0].value & 3;
-  const Clk done = occupy(i, inst, timing, registers_[index]);
+  const Service service = occupy(i, inst, timing, registers_[index]);
   ++result_.instructions[index].issues;
   Busy& busy = result_.counts.simd[i % simds];
   count_work(busy, inst, timing, registers_[index].dwords, workgroup_.wave(i).exec());
@@ -217,7 +220,7 @@ void ComputeUnit::issue(std::size_t i, std::uint32_t index) {
   if (is_matrix) ports.read(workgroup_.wave(i), inst, busy);
   result_.trap = workgroup_.step(i);
   if (is_matrix) ports.write(workgroup_.wave(i), inst, busy);
-  if (options_.on_issue) options_.on_issue({now_, static_cast<std::uint32_t>(i), index, done});
+  if (options_.on_issue) options_.on_issue({now_, static_cast<std::uint32_t>(i), index, service});
   const std::uint32_t pc = workgroup_.wave(i).pc;
   if (timing.category == Category::branch && pc != index + 1 && pc < program_.code.size()) {
     wave.next = now_ + clk(machine_.branch_clk);
@@ -228,9 +231,10 @@ void ComputeUnit::issue(std::size_t i, std::uint32_t index) {
   if (workgroup_.has_ended(i) || workgroup_.is_at_barrier(i)) release_barrier();
 }
 
-Clk ComputeUnit::occupy(std::size_t i, const Inst& inst, const Timing& timing, const Registers& regs) {
+Service ComputeUnit::occupy(std::size_t i, const Inst& inst, const Timing& timing, const Registers& regs) {
   WaveState& wave = waves_[i];
   const int simd = static_cast<int>(i % simds);
+  const Clk turn_end = now_ + clk(machine_.turn_clk);
   const auto load = [&] {
     for (const Range& range : regs.writes)
       for (const std::size_t r : range.registers()) wave.loaded[r] = true;
@@ -239,30 +243,27 @@ Clk ComputeUnit::occupy(std::size_t i, const Inst& inst, const Timing& timing, c
     case Category::vector:
       return occupy_vector(wave, simd, timing, regs);
     case Category::lds: {
-      const Clk done = occupy_lds(i, inst, timing);
+      Service service = occupy_lds(i, inst, timing);
       load();
-      append_in_order(wave.lds, done, now_);
-      return done;
+      service.done = append_in_order(wave.lds, service.done, now_);
+      return service;
     }
     case Category::vector_memory: {
-      Clk done = vmem_.issue(now_, timing.bytes);
-      if (isa::is_lds_dma(inst)) done = lds_.land(done, timing.bytes);
+      Service service = vmem_.issue(now_, timing.bytes);
+      if (isa::is_lds_dma(inst)) service.done = lds_.land(service.done, timing.bytes);
       load();
-      append_in_order(wave.vm, done, now_);
-      if (isa::counter(inst) == isa::Counter::both) append_in_order(wave.lds, done, now_);
-      return done;
+      service.done = append_in_order(wave.vm, service.done, now_);
+      if (isa::counter(inst) == isa::Counter::both) append_in_order(wave.lds, service.done, now_);
+      return service;
     }
-    case Category::scalar_memory: {
-      const Clk done = now_ + clk(machine_.smem_latency_clk);
-      append_in_order(wave.scalar, done, now_);
-      return done;
-    }
+    case Category::scalar_memory:
+      return {now_, turn_end, append_in_order(wave.scalar, now_ + clk(machine_.smem_latency_clk), now_)};
     default:
-      return wave.next;
+      return {now_, turn_end, wave.next};
   }
 }
 
-Clk ComputeUnit::occupy_vector(WaveState& wave, int simd_number, const Timing& timing, const Registers& regs) {
+Service ComputeUnit::occupy_vector(WaveState& wave, int simd_number, const Timing& timing, const Registers& regs) {
   Simd& simd = simd_[static_cast<std::size_t>(simd_number)];
   Busy& busy = result_.counts.simd[static_cast<std::size_t>(simd_number)];
   const auto is_loaded = [&wave](const Range& range) { return wave.loaded[range.first]; };
@@ -288,10 +289,10 @@ Clk ComputeUnit::occupy_vector(WaveState& wave, int simd_number, const Timing& t
       wave.valu_ready[r] = is_matrix ? 0 : now_ + timing.result_clk;
       wave.matrix_ready[r] = is_matrix ? simd.matrix_free : 0;
     }
-  return is_matrix ? simd.matrix_free : simd.port_free;
+  return is_matrix ? Service{start, simd.matrix_free, simd.matrix_free} : Service{now_, simd.port_free, simd.port_free};
 }
 
-Clk ComputeUnit::occupy_lds(std::size_t i, const Inst& inst, const Timing& timing) {
+Service ComputeUnit::occupy_lds(std::size_t i, const Inst& inst, const Timing& timing) {
   const emulator::Wave& wave = workgroup_.wave(i);
   const isa::Desc& desc = isa::desc(inst.op);
   const bool reads = timing.cls == isa::Class::LdsRead;

@@ -21,13 +21,25 @@ namespace zyfa::pipes {
 struct Issue {
   Clk clk = 0;
   std::uint32_t wave = 0, instruction = 0;
-  Clk done = 0;  // when its pipe is free again, or its data there
+  // Of the matrix pipe; of the vector port; of the LDS's data bus of its pair of SIMDs; of vector memory's bus, on
+  // which data returns; of other categories a turn. Done: its data is there, or a barrier's wave may go on at the
+  // earliest.
+  Service service;
+};
+
+// A turn of its SIMD in which a wave did not issue.
+struct StalledTurn {
+  Clk clk = 0;
+  std::uint32_t wave = 0;
+  std::uint32_t instruction = 0;  // that waits; of own_pace and barrier the one that issued last
+  Stall reason{};
 };
 
 struct Options {
   isa::Machine machine;
   std::uint64_t max_clk = 1'000'000'000;
-  std::function<void(const Issue&)> on_issue;  // in the order of time
+  std::function<void(const Issue&)> on_issue = {};  // both in the order of time
+  std::function<void(const StalledTurn&)> on_stall = {};
 };
 
 // Runs the workgroup of this number in grid order. What the program does wrong is in the result's trap; Throws Error
@@ -79,9 +91,9 @@ class ComputeUnit {
                                        const Registers& regs) const;
   std::optional<Stall> wait_obstacle(const WaveState& wave, const isa::Inst& inst) const;
   void issue(std::size_t wave, std::uint32_t index);
-  Clk occupy(std::size_t wave, const isa::Inst& inst, const Timing& timing, const Registers& regs);
-  Clk occupy_vector(WaveState& wave, int simd, const Timing& timing, const Registers& regs);
-  Clk occupy_lds(std::size_t wave, const isa::Inst& inst, const Timing& timing);
+  Service occupy(std::size_t wave, const isa::Inst& inst, const Timing& timing, const Registers& regs);
+  Service occupy_vector(WaveState& wave, int simd, const Timing& timing, const Registers& regs);
+  Service occupy_lds(std::size_t wave, const isa::Inst& inst, const Timing& timing);
   void release_barrier();
   Counts counts() const;
 

@@ -69,7 +69,7 @@ Clk LdsPipe::reserve(Clk from, int clocks) {
   return t;
 }
 
-Clk LdsPipe::issue(int simd, Clk now, bool reads, std::uint32_t bytes, int banks_clk) {
+Service LdsPipe::issue(int simd, Clk now, bool reads, std::uint32_t bytes, int banks_clk) {
   Pair& pair = pairs_[static_cast<std::size_t>(simd % 2)];
   const Clk start = std::max(now + static_cast<Clk>(machine_.turn_clk), pair.free);
   const Clk bus = bytes / static_cast<std::uint32_t>(machine_.lds_pair_bytes_per_clk);
@@ -79,7 +79,7 @@ Clk LdsPipe::issue(int simd, Clk now, bool reads, std::uint32_t bytes, int banks
   pair.last_simd = simd;
   pair.was_refused[static_cast<std::size_t>(simd)] = false;
   (reads ? bytes_read_ : bytes_written_) += bytes;
-  return reads ? end + static_cast<Clk>(machine_.lds_latency_clk) : end;
+  return {start, end, reads ? end + static_cast<Clk>(machine_.lds_latency_clk) : end};
 }
 
 Clk LdsPipe::land(Clk now, std::uint32_t bytes) {

@@ -23,8 +23,8 @@ class LdsPipe {
 
   // Whether an LDS instruction of a SIMD can enter its pair's FIFO now. The last place goes to the SIMDs in turn.
   bool accepts(int simd, Clk now);
-  // Returns when the data is in registers, or in LDS.
-  Clk issue(int simd, Clk now, bool reads, std::uint32_t bytes, int banks_clk);
+  // The service is that of the pair's data bus; done: the data is in registers, or in LDS.
+  Service issue(int simd, Clk now, bool reads, std::uint32_t bytes, int banks_clk);
   // LDS-DMA writes behind the FIFOs' back, at the banks' rate for writes.
   Clk land(Clk now, std::uint32_t bytes);
 

@@ -14,8 +14,8 @@ class VmemPipe {
   explicit VmemPipe(const isa::Machine& machine) : machine_(machine) {}
 
   bool accepts(Clk now);
-  // Returns when the data is there, or written.
-  Clk issue(Clk now, std::uint32_t bytes);
+  // The service is that of the bus; done: the data is there, or written.
+  Service issue(Clk now, std::uint32_t bytes);
 
   std::uint64_t bytes() const { return bytes_; }
 
