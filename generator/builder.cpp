@@ -112,8 +112,7 @@ KernelBody Builder::finish() {
 
   KernelBody body{std::move(program), vgprs_.peak(), 0, sgprs_.peak(), {}};
   for (const RegisterFile* file : {&sgprs_, &vgprs_})
-    for (const RegisterFile::Range& range : file->history())
-      body.registers.push_back(fmt::format("{:<12} {}", file->name(range), range.name));
+    body.registers.insert(body.registers.end(), file->history().begin(), file->history().end());
   return body;
 }
 

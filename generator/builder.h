@@ -40,7 +40,7 @@ struct Label {
 struct KernelBody {
   isa::Program program;
   int vgprs = 0, agprs = 0, sgprs = 0;
-  std::vector<std::string> registers;  // the register map, a line per range: "v[0:15]    q"
+  std::vector<NamedRegisters> registers;  // the register map, in order of first use
 };
 
 class Builder {

@@ -50,10 +50,14 @@ void write_file(const fs::path& file, std::span<const std::byte> bytes) {
   throw Error("cannot write {}: {}", file.string(), error.message());
 }
 
-KernelFiles write_kernel(const GeneratedKernel& kernel, const fs::path& directory) {
+void make_directory(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) throw Error("cannot create directory {}: {}", directory.string(), error.message());
+}
+
+KernelFiles write_kernel(const GeneratedKernel& kernel, const fs::path& directory) {
+  make_directory(directory);
   const std::string stem = (directory / kernel.plan.symbol).string();
   KernelFiles files{stem + ".s", stem + ".co", stem + ".json"};
   write_file(files.assembly, std::as_bytes(std::span(kernel.assembly)));

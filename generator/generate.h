@@ -24,6 +24,9 @@ struct KernelFiles {
 // Writes <symbol>.s, .co and .json into `directory`, which is created if need be. Files appear whole or not at all.
 KernelFiles write_kernel(const GeneratedKernel& kernel, const std::filesystem::path& directory);
 
+// Creates a directory and those it lies in, unless it is there. Throws Error naming it and the system's reason.
+void make_directory(const std::filesystem::path& directory);
+
 // Writes a file by way of a temporary beside it. Throws Error naming the file and the system's reason.
 void write_file(const std::filesystem::path& file, std::span<const std::byte> bytes);
 

@@ -66,6 +66,28 @@ ordered_json limits() {
           {"descales", "finite, > 0; v_descale may have any sign"}};
 }
 
+ordered_json register_map(const KernelBody& body) {
+  ordered_json map = ordered_json::array();
+  for (const NamedRegisters& range : body.registers)
+    map.push_back(
+        {{"file", std::string(1, range.file)}, {"first", range.first}, {"count", range.count}, {"name", range.name}});
+  return map;
+}
+
+ordered_json lds_map(const LdsPlan& lds) {
+  ordered_json map = ordered_json::array();
+  for (int i = 0; i < LdsPlan::buffers; ++i) {
+    const auto add = [&](const char* tile, int offset, int slices) {
+      map.push_back({{"name", fmt::format("{} tile, buffer {}", tile, i)},
+                     {"offset", i * lds.buffer_stride + offset},
+                     {"bytes", slices * LdsPlan::slice_stride}});
+    };
+    add("K", lds.k_offset, lds.k_slices);
+    add("V", lds.v_offset, lds.v_slices);
+  }
+  return map;
+}
+
 // The JSON library converts every number to the type it is asked for, whether it fits or not.
 template <class Value>
 bool fits(const nlohmann::json& json) {
@@ -97,6 +119,32 @@ Value need(const nlohmann::json& json, std::initializer_list<const char*> path, 
   throw Error("{}: manifest's '{}' has the wrong type or is out of range: {}", source, name, at->dump());
 }
 
+// The elements of an optional array, each made from an object by `make`.
+template <class Element, class Make>
+std::vector<Element> read_map(const nlohmann::json& json, const char* key, const std::string& source, Make make) {
+  std::vector<Element> elements;
+  if (!json.contains(key)) return elements;
+  if (!json.at(key).is_array()) throw Error("{}: manifest's '{}' is not an array", source, key);
+  for (const nlohmann::json& one : json.at(key)) elements.push_back(make(one, fmt::format("{}: '{}'", source, key)));
+  return elements;
+}
+
+NamedRegisters named_registers(const nlohmann::json& json, const std::string& source) {
+  const auto file = need<std::string>(json, {"file"}, source);
+  if (file != "v" && file != "s") throw Error("{}: there is no register file '{}'", source, file);
+  const NamedRegisters range{file[0], need<int>(json, {"first"}, source), need<int>(json, {"count"}, source),
+                             need<std::string>(json, {"name"}, source)};
+  if (range.first < 0 || range.count < 1 || range.first > isa::vector_registers ||
+      range.count > isa::vector_registers - range.first)
+    throw Error("{}: there are no {} registers from {}{}", source, range.count, range.file, range.first);
+  return range;
+}
+
+LdsRegion lds_region(const nlohmann::json& json, const std::string& source) {
+  return {need<std::string>(json, {"name"}, source), need<std::uint32_t>(json, {"offset"}, source),
+          need<std::uint32_t>(json, {"bytes"}, source)};
+}
+
 }  // namespace
 
 ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, const isa::Machine& machine,
@@ -122,6 +170,8 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
             {"waves_per_simd", waves_per_simd},
             {"instructions", body.program.code.size()}}},
           {"tile", {{"queries_per_wave", plan.queries_per_wave}, {"keys", plan.keys_per_tile}}},
+          {"register_map", register_map(body)},
+          {"lds_map", lds_map(plan.lds)},
           {"semantics", semantics(plan)},
           {"limits", limits()}};
 }
@@ -140,7 +190,9 @@ Manifest manifest_from_json(const nlohmann::json& json, const std::string& sourc
           need<std::uint32_t>(json, {"kernargs", "size"}, source),
           need<std::uint32_t>(json, {"resources", "lds_bytes"}, source),
           need<std::int64_t>(json, {"limits", "max_row_stride_bytes"}, source),
-          need<std::string>(json, {"sha256", "code_object"}, source)};
+          need<std::string>(json, {"sha256", "code_object"}, source),
+          read_map<NamedRegisters>(json, "register_map", source, named_registers),
+          read_map<LdsRegion>(json, "lds_map", source, lds_region)};
 }
 
 Manifest read_manifest(const std::filesystem::path& file) {

@@ -16,6 +16,12 @@ namespace zyfa::generator {
 nlohmann::ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, const isa::Machine& machine,
                                      std::span<const std::byte> code_object);
 
+// A part of the LDS, in bytes.
+struct LdsRegion {
+  std::string name;
+  std::uint32_t offset = 0, bytes = 0;
+};
+
 // What the loader takes from a manifest.
 struct Manifest {
   std::string symbol;
@@ -26,6 +32,8 @@ struct Manifest {
   std::uint32_t lds_bytes = 0;
   std::int64_t max_row_stride_bytes = 0;
   std::string code_object_sha256;
+  std::vector<NamedRegisters> register_map;  // empty where a manifest has none
+  std::vector<LdsRegion> lds_map;            //
 };
 
 // Throws Error naming the source and the key that is missing or malformed.

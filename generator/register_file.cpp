@@ -6,6 +6,11 @@
 
 namespace zyfa::generator {
 
+std::string NamedRegisters::text() const {
+  if (count == 1) return fmt::format("{}{}", file, first);
+  return fmt::format("{}[{}:{}]", file, first, first + count - 1);
+}
+
 RegisterFile::RegisterFile(char kind, int size) : kind_(kind), taken_(static_cast<std::size_t>(size), false) {}
 
 int RegisterFile::allocate(int count, int alignment, std::string_view name) {
@@ -30,7 +35,7 @@ void RegisterFile::claim(int first, int count, std::string_view name) {
 
 void RegisterFile::take(int first, int count, std::string_view name) {
   std::fill_n(taken_.begin() + first, count, true);
-  live_.push_back({first, count, std::string(name)});
+  live_.push_back({kind_, first, count, std::string(name)});
   history_.push_back(live_.back());
   peak_ = std::max(peak_, first + count);
 }
@@ -42,14 +47,10 @@ void RegisterFile::release_to(std::size_t mark) {
   }
 }
 
-std::string RegisterFile::name(const Range& range) const {
-  if (range.count == 1) return fmt::format("{}{}", kind_, range.first);
-  return fmt::format("{}[{}:{}]", kind_, range.first, range.first + range.count - 1);
-}
-
 std::string RegisterFile::map() const {
   std::string text;
-  for (const Range& range : live_) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name(range), range.name);
+  for (const NamedRegisters& range : live_)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", range.text(), range.name);
   return text;
 }
 

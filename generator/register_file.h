@@ -8,6 +8,15 @@
 
 namespace zyfa::generator {
 
+// A range of registers and what a schedule keeps there; others may take them over later.
+struct NamedRegisters {
+  char file = 'v';  // or s
+  int first = 0, count = 0;
+  std::string name;
+
+  std::string text() const;  // "v[0:15]" or "v3"
+};
+
 class RegisterFile {
  public:
   // `kind` is the letter of the file, for messages; `size` registers.
@@ -23,13 +32,8 @@ class RegisterFile {
   std::size_t mark() const { return live_.size(); }
 
   int peak() const { return peak_; }  // one past the highest register ever taken
-  // Every range ever taken, in order of first use: "v[0:15]  q".
-  struct Range {
-    int first, count;
-    std::string name;
-  };
-  const std::vector<Range>& history() const { return history_; }
-  std::string name(const Range& range) const;
+  // Every range ever taken, in order of first use.
+  const std::vector<NamedRegisters>& history() const { return history_; }
   std::string map() const;
 
  private:
@@ -37,7 +41,7 @@ class RegisterFile {
 
   char kind_;
   std::vector<bool> taken_;
-  std::vector<Range> live_, history_;
+  std::vector<NamedRegisters> live_, history_;
   int peak_ = 0;
 };
 

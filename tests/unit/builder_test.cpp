@@ -176,5 +176,6 @@ TEST_CASE("Builder: scopes give registers back, claims keep them", "[quick][buil
   CHECK(body.vgprs == 3);
   CHECK(body.sgprs == 8);
   REQUIRE(body.registers.size() == 5);
-  CHECK(body.registers[0] == "s[0:1]       arguments");
+  CHECK(body.registers[0].text() == "s[0:1]");
+  CHECK(body.registers[0].name == "arguments");
 }

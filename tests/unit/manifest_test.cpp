@@ -43,6 +43,33 @@ TEST_CASE("Manifest: read back", "[quick][manifest]") {
   CHECK(manifest.kernarg_bytes == sizeof(AttentionKernargs));
   CHECK(manifest.lds_bytes == 99840);
   CHECK(manifest.max_row_stride_bytes == max_row_stride_bytes);
+  CHECK(manifest.register_map.size() == kernel.body.registers.size());
+  CHECK(manifest.register_map.front().text() == "s[0:1]");
+  // K and V of three buffers, one behind the other to the end.
+  REQUIRE(manifest.lds_map.size() == 6);
+  std::uint32_t end = 0;
+  for (const LdsRegion& region : manifest.lds_map) {
+    CHECK(region.offset == end);
+    end += region.bytes;
+  }
+  CHECK(end == manifest.lds_bytes);
+}
+
+TEST_CASE("Manifest: maps may be missing but not wrong", "[quick][manifest]") {
+  const nlohmann::json good = generate({}, isa::Machine{}).manifest;
+  nlohmann::json json = good;
+  json.erase("register_map");
+  json.erase("lds_map");
+  CHECK(manifest_from_json(json, "m.json").register_map.empty());
+  for (const char* wrong :
+       {R"({"register_map": 3})", R"({"register_map": [{"file": "x", "first": 0, "count": 1, "name": "q"}]})",
+        R"({"register_map": [{"file": "v", "first": 250, "count": 7, "name": "q"}]})",
+        R"({"lds_map": [{"name": "K", "offset": -1, "bytes": 1}]})"}) {
+    CAPTURE(wrong);
+    json = good;
+    json.update(nlohmann::json::parse(wrong));
+    CHECK_THROWS_AS(manifest_from_json(json, "m.json"), Error);
+  }
 }
 
 TEST_CASE("Manifest: every key the loader needs is missed", "[quick][manifest]") {

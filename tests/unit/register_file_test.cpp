@@ -29,7 +29,7 @@ TEST_CASE("A release frees what came after the mark and nothing else", "[quick][
   CHECK(file.allocate(4, 4, "next") == 4);
   CHECK(file.peak() == 8);
   REQUIRE(file.history().size() == 3);
-  CHECK(file.name(file.history()[1]) == "s[4:7]");
+  CHECK(file.history()[1].text() == "s[4:7]");
   CHECK(file.history()[1].name == "temporary");
 }
 
