@@ -28,13 +28,12 @@ std::uint64_t sensitivity_runs() { return 1 + 2 * isa::machine_spread().size(); 
 Sensitivity sensitivity(const Simulation& simulation, std::uint32_t x, const std::string& name,
                         const isa::Machine& machine, std::atomic<std::int64_t>& done) {
   const auto clocks = [&](const isa::Machine& changed) {
-    const pipes::Options options{.machine = changed, .on_issue = {}};
-    const pipes::Result result = simulation.run(x, options);
+    const pipes::Result result = simulation.run(x, {.machine = changed});
     const std::optional<pipes::Loop> loop = pipes::find_loop(result);
     ++done;
     return Moved{loop ? loop->clk_per_iteration() : 0, static_cast<double>(result.cycles)};
   };
-  Sensitivity all{name, clocks(machine), {}};
+  Sensitivity all{name, x, clocks(machine), {}};
   for (const isa::Spread& spread : isa::machine_spread()) {
     const auto with = [&](int answer) {
       isa::Machine changed = machine;
@@ -60,14 +59,15 @@ Json sensitivity_json(const Sensitivity& sensitivity) {
                          {"optimistic", moved_json(row.optimistic, row.with_optimistic, sensitivity.nominal)},
                          {"pessimistic", moved_json(row.pessimistic, row.with_pessimistic, sensitivity.nominal)}});
   return {{"machine", sensitivity.machine},
+          {"workgroup", sensitivity.workgroup},
           {"cycles", sensitivity.nominal.workgroup_clk},
           {"loop", {{"cycles", sensitivity.nominal.loop_clk}}},
           {"questions", questions}};
 }
 
 void print_sensitivity(const Sensitivity& s) {
-  fmt::print("machine    {}: workgroup {:.0f} clk, loop {:.1f} clk an iteration; what each answer alone changes:\n",
-             s.machine, s.nominal.workgroup_clk, s.nominal.loop_clk);
+  fmt::print("machine    {}: workgroup {}, {:.0f} clk, loop {:.1f} clk an iteration; what each answer alone changes:\n",
+             s.machine, s.workgroup, s.nominal.workgroup_clk, s.nominal.loop_clk);
   fmt::print("{:<24} {:>8} {:>11} {:>8} {:>9} {:>12} {:>8} {:>9}\n", "question", "nominal", "optimistic", "loop %",
              "total %", "pessimistic", "loop %", "total %");
   for (const SensitivityRow& row : s.rows)

@@ -24,6 +24,7 @@ struct SensitivityRow {
 
 struct Sensitivity {
   std::string machine;
+  std::uint32_t workgroup = 0;
   Moved nominal;
   std::vector<SensitivityRow> rows;  // the widest span of the workgroup's clocks first
 };

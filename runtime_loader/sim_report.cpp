@@ -182,7 +182,7 @@ std::string_view flop_convention(const Simulation& simulation) {
 
 Json simulation_json(const Simulation& simulation, const SimulatedMachine& run) {
   const pipes::Result& r = run.result;
-  Json json = {{"machine", run.name}, {"cycles", r.cycles}};
+  Json json = {{"machine", run.name}, {"workgroup", run.workgroup}, {"cycles", r.cycles}};
   json["loop"] = run.loop ? loop_json(simulation, *run.loop) : Json();
   json["energy"] = energies_json(run);
   json["stalls"] = stalls_json(all_stalls(r));

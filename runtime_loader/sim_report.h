@@ -31,9 +31,9 @@ pipes::Energy energy_of(const SimulatedMachine& run, const pipes::Counts& counts
 // Of all waves.
 pipes::StallClk all_stalls(const pipes::Result& result);
 
-// Keys: cycles, loop (cycles, iterations, matrix_busy, useful_matrix, valu_busy, trans_busy, lds_bytes_per_clk,
-// per_iteration, per_tile, ..., all shares from 0 to 1), energy (loop, workgroup), stalls (clk by reason, of all
-// waves), waves, instructions, estimate.
+// Keys: machine, workgroup (its number), cycles, loop (cycles, iterations, matrix_busy, useful_matrix, valu_busy,
+// trans_busy, lds_bytes_per_clk, per_iteration, per_tile, ..., all shares from 0 to 1), energy (loop, workgroup),
+// stalls (clk by reason, of all waves), waves, instructions, estimate.
 nlohmann::ordered_json simulation_json(const Simulation& simulation, const SimulatedMachine& run);
 
 // What a TFLOP of the estimate is.

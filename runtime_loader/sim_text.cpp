@@ -90,17 +90,13 @@ void print_waits(const pipes::Result& r, const isa::Program& program, std::size_
 
 void print_problem(const Simulation& simulation) {
   fmt::print("kernel     {}\n", simulation.symbol());
-  if (const std::optional<AttentionShape> s = simulation.shape())
-    fmt::print("problem    batch {}, heads {}, {} queries, {} keys{}; {}\n", s->batch, s->heads, s->seqlen_q,
-               s->seqlen_k, s->causal ? ", causal" : "", simulation.input());
-  else
-    fmt::print("launch     {}, {} workgroups\n", simulation.input(), simulation.workgroups_per_head());
+  fmt::print("{:<10} {}\n", simulation.shape() ? "problem" : "launch", simulation.problem());
   fmt::print("           modelled, not measured\n");
 }
 
 void print_simulation(const Simulation& simulation, const SimulatedMachine& run, std::size_t top, bool energy) {
   fmt::print("machine    {}\n", run.name);
-  fmt::print("workgroup  {} clk\n", run.result.cycles);
+  fmt::print("workgroup  {}: {} clk\n", run.workgroup, run.result.cycles);
   if (run.loop)
     print_loop(simulation, *run.loop);
   else

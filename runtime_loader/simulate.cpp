@@ -39,6 +39,11 @@ AttentionShape one_head(AttentionShape shape) {
   return shape;
 }
 
+std::set<std::uint32_t> sampled_workgroups(const Simulation& simulation) {
+  const std::uint32_t all = simulation.workgroups_per_head();
+  return {0, all / 2, all - 1};
+}
+
 }  // namespace
 
 Simulation::Own Simulation::load_own(const std::filesystem::path& code_object, const SimulatedProblem& problem) {
@@ -105,6 +110,25 @@ std::string Simulation::input() const {
   return fmt::format("{}, sigma {}, seed {}", to_string(problem_.input), problem_.sigma, problem_.seed);
 }
 
+std::string Simulation::problem() const {
+  const std::optional<AttentionShape> s = shape();
+  if (!s) return fmt::format("{}, {} workgroups", input(), workgroups_per_head());
+  return fmt::format("batch {}, heads {}, {} queries, {} keys{}; {}", s->batch, s->heads, s->seqlen_q, s->seqlen_k,
+                     s->causal ? ", causal" : "", input());
+}
+
+const generator::KernelDescriptor& Simulation::descriptor() const {
+  using Descriptor = generator::KernelDescriptor;
+  return std::visit(Overloaded{[](const LaunchedKernel& k) -> const Descriptor& { return k.image.descriptor; },
+                               [](const auto& k) -> const Descriptor& { return k.kernel.descriptor; }},
+                    kernel_);
+}
+
+const generator::Manifest* Simulation::manifest() const {
+  const Own* own = std::get_if<Own>(&kernel_);
+  return own ? &own->kernel.manifest : nullptr;
+}
+
 std::uint32_t Simulation::workgroups_per_head() const {
   return std::visit(Overloaded{[this](const Own& k) {
                                  const auto tile = k.kernel.manifest.queries_per_workgroup;
@@ -161,24 +185,38 @@ pipes::Result Simulation::run(std::uint32_t workgroup, const pipes::Options& opt
   return std::move(*result);
 }
 
+std::uint32_t slowest_workgroup(const Simulation& simulation, const isa::Machine& machine,
+                                std::atomic<std::int64_t>& done) {
+  std::uint32_t slowest = 0;
+  pipes::Clk most = 0;
+  for (const std::uint32_t x : sampled_workgroups(simulation)) {
+    const pipes::Clk clk = simulation.run(x, {.machine = machine}).cycles;
+    if (clk > most) slowest = x;
+    most = std::max(most, clk);
+    ++done;
+  }
+  return slowest;
+}
+
 SimulatedMachine simulate(const Simulation& simulation, std::string name, const isa::Machine& machine,
                           const SimulatedRun& run, std::atomic<std::int64_t>& done) {
-  SimulatedMachine simulated{std::move(name), machine, {}, {}, {}};
-  const std::uint32_t all = simulation.workgroups_per_head();
-  const std::uint32_t reported = run.workgroup.value_or(all - 1);
-  const std::set<std::uint32_t> sampled{0, all / 2, all - 1};
+  SimulatedMachine simulated{std::move(name), machine, 0, {}, {}, {}};
+  const std::set<std::uint32_t> sampled = sampled_workgroups(simulation);
   std::set<std::uint32_t> workgroups = sampled;
-  workgroups.insert(reported);
-  std::vector<GridSample> samples;
-  const pipes::Options options{.machine = machine, .on_issue = {}};
+  if (run.workgroup) workgroups.insert(*run.workgroup);
+  std::vector<GridSample> grid_samples;
   for (const std::uint32_t x : workgroups) {
-    pipes::Result result = simulation.run(x, options);
-    if (sampled.contains(x)) samples.push_back({x, static_cast<double>(result.cycles), result.counts});
-    if (x == reported) simulated.result = std::move(result);
+    pipes::Result result = simulation.run(x, {.machine = machine});
+    if (sampled.contains(x)) grid_samples.push_back({x, static_cast<double>(result.cycles), result.counts});
+    if (run.workgroup ? x == *run.workgroup : result.cycles > simulated.result.cycles) {
+      simulated.workgroup = x;
+      simulated.result = std::move(result);
+    }
     ++done;
   }
   simulated.loop = pipes::find_loop(simulated.result);
-  simulated.estimate = estimate_grid(simulation.grid(), samples, machine, run.clock_ghz.value_or(machine.clock_ghz));
+  simulated.estimate =
+      estimate_grid(simulation.grid(), grid_samples, machine, run.clock_ghz.value_or(machine.clock_ghz));
   return simulated;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime_loader/grid_estimate.h"
 #include "runtime_loader/launch_file.h"
 
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -41,6 +42,10 @@ class Simulation {
   std::optional<AttentionShape> shape() const;  // of all heads and batch entries; none for a launch description
   // "gaussian, sigma 1, seed 1", or what runs in its place.
   std::string input() const;
+  // "batch 1, heads 16, 4096 queries, 4096 keys, causal; gaussian, ..." or "gemm.json, 64 workgroups".
+  std::string problem() const;
+  const generator::KernelDescriptor& descriptor() const;
+  const generator::Manifest* manifest() const;  // null but for our own kernels
   GridProblem grid() const;
 
  private:
@@ -67,7 +72,8 @@ class Simulation {
 struct SimulatedMachine {
   std::string name;  // nominal, optimistic, pessimistic or a file
   isa::Machine machine;
-  pipes::Result result;  // of the workgroup that is reported
+  std::uint32_t workgroup = 0;  // that is reported
+  pipes::Result result;         // its
   std::optional<pipes::Loop> loop;
   GridEstimate estimate;
 
@@ -75,13 +81,19 @@ struct SimulatedMachine {
 };
 
 struct SimulatedRun {
-  std::optional<std::uint32_t> workgroup;  // to report, one of a head; none: the last one
+  std::optional<std::uint32_t> workgroup;  // to report, one of a head; none: slowest_workgroup
   std::optional<double> clock_ghz;         // of the estimate; none: the machine's peak
 };
 
-// Simulates the reported workgroup, and the first, middle and last one for the estimate: `simulations` in all, each of
-// which counts `done` up.
-inline constexpr std::uint64_t simulations = 4;
+// The one with the most clocks of a head's first, middle and last, the first of equals. Causal masks give workgroups
+// unequal work, and kernels number them in orders of their own. Each of the `samples` counts `done` up.
+inline constexpr std::uint64_t samples = 3;
+std::uint32_t slowest_workgroup(const Simulation& simulation, const isa::Machine& machine,
+                                std::atomic<std::int64_t>& done);
+
+// Simulates the first, middle and last workgroup for the estimate, and the reported one: at most `simulations` in all,
+// each of which counts `done` up.
+inline constexpr std::uint64_t simulations = samples + 1;
 SimulatedMachine simulate(const Simulation& simulation, std::string name, const isa::Machine& machine,
                           const SimulatedRun& run, std::atomic<std::int64_t>& done);
 

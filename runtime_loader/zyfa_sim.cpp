@@ -3,6 +3,7 @@
 #include "generator/command.h"
 #include "generator/machine_file.h"
 #include "isa/error.h"
+#include "runtime_loader/dumps/dumps.h"
 #include "runtime_loader/progress.h"
 #include "runtime_loader/sensitivity.h"
 #include "runtime_loader/sim_report.h"
@@ -23,6 +24,9 @@ constexpr const char* examples = R"(Examples:
   zyfa-sim K.co --sensitivity
   zyfa-sim fwd_hd128_fp8.co --abi aiter-v4 --seqlen 8192 --json
   zyfa-sim gemm.co --launch gemm.json
+  zyfa-sim K.co --dump page --out dumps          one HTML page: timeline, stalls, registers, LDS
+  zyfa-sim K.co --dump timeline --dump-clk 40000:41000
+  zyfa-sim K.co --dump all                       also a trace for Perfetto and a directory for rocprof-compute-viewer
 Clocks are modelled, not measured: docs/timing.md says from what, and how well it fits published figures, and has an
 example of a launch description. Energy is a proxy with guessed weights: docs/energy.md.
 )";
@@ -35,6 +39,7 @@ struct Arguments {
   std::vector<std::string> machines;
   SimulatedRun run;
   std::size_t top = 12;
+  std::string dumps, dump_clk, out = ".";
   bool energy = false, sensitivity = false, json = false;
 };
 
@@ -45,10 +50,11 @@ nlohmann::ordered_json header(const Simulation& simulation) {
 int run_sensitivity(const Arguments& args, const Simulation& simulation) {
   if (args.machines.size() != 1) throw Error("--sensitivity takes one machine, not {}", args.machines.size());
   const isa::Machine machine = generator::find_machine(args.machines.front());
-  const std::uint32_t last = simulation.workgroups_per_head() - 1;
   const Sensitivity moved = [&] {
-    ProgressBar bar("simulating", sensitivity_runs());
-    return sensitivity(simulation, args.run.workgroup.value_or(last), args.machines.front(), machine, bar.done());
+    const std::optional<std::uint32_t> asked = args.run.workgroup;
+    ProgressBar bar("simulating", sensitivity_runs() + (asked ? 0 : samples));
+    const std::uint32_t workgroup = asked ? *asked : slowest_workgroup(simulation, machine, bar.done());
+    return sensitivity(simulation, workgroup, args.machines.front(), machine, bar.done());
   }();
   if (args.json) {
     nlohmann::ordered_json json = header(simulation);
@@ -61,7 +67,8 @@ int run_sensitivity(const Arguments& args, const Simulation& simulation) {
   return 0;
 }
 
-void print_json(const Simulation& simulation, const std::vector<SimulatedMachine>& runs) {
+void print_json(const Simulation& simulation, const std::vector<SimulatedMachine>& runs,
+                const std::vector<std::filesystem::path>& dumped) {
   nlohmann::ordered_json json = header(simulation);
   if (runs.size() == 1) {
     json.update(simulation_json(simulation, runs.front()));
@@ -69,6 +76,7 @@ void print_json(const Simulation& simulation, const std::vector<SimulatedMachine
     json["machines"] = nlohmann::ordered_json::array();
     for (const SimulatedMachine& one : runs) json["machines"].push_back(simulation_json(simulation, one));
   }
+  for (const auto& path : dumped) json["dumps"].push_back(path.string());
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -81,6 +89,11 @@ void check_launch_alone(const CLI::App& app) {
 }
 
 int run(Arguments args) {
+  DumpRequest dump;
+  if (!args.dumps.empty()) dump.kinds = parse_dumps(args.dumps);
+  if (!args.dump_clk.empty()) dump.between = parse_window(args.dump_clk);
+  if (!args.dumps.empty() && args.machines.size() > 1)
+    throw Error("--dump shows one machine, not {}", args.machines.size());
   args.problem.seqlen_k = args.seqlen_k.value_or(args.problem.seqlen_q);
   args.problem.kv_heads = args.kv_heads.value_or(args.problem.heads);
   args.problem.input = parse_input_kind(args.input);
@@ -100,8 +113,14 @@ int run(Arguments args) {
     for (const std::string& name : args.machines)
       runs.push_back(simulate(simulation, name, generator::find_machine(name), args.run, bar.done()));
   }
+  std::vector<std::filesystem::path> dumped;
+  if (!dump.kinds.empty()) {
+    dump.directory = args.out;
+    dump.problem = simulation.problem();
+    dumped = write_dumps(simulation, runs.front(), dump);
+  }
   if (args.json) {
-    print_json(simulation, runs);
+    print_json(simulation, runs, dumped);
     return 0;
   }
   print_problem(simulation);
@@ -109,6 +128,7 @@ int run(Arguments args) {
     print_simulation(simulation, runs.front(), args.top, args.energy);
   else
     print_spread(runs);
+  for (const auto& path : dumped) fmt::print("wrote      {}\n", path.string());
   return 0;
 }
 
@@ -140,13 +160,23 @@ int main(int argc, char** argv) {
   app.add_option("--seed", args.problem.seed, "of the random input")->capture_default_str();
   app.add_option("--machine", args.machines, "nominal, optimistic, pessimistic or a JSON file; several give a table")
       ->default_val(std::vector<std::string>{"nominal"});
-  app.add_option("--workgroup", args.run.workgroup,
-                 "which one of a head, or of a launch, to report (default: the last)");
+  app.add_option(
+      "--workgroup", args.run.workgroup,
+      "which one of a head, or of a launch, to report and dump (default: of the first, middle and last the one "
+      "that takes most clocks)");
   app.add_option("--clock-ghz", args.run.clock_ghz, "for the estimate (default: the machine's peak clock)");
   app.add_option("--top", args.top, "so many of the instructions that waited longest")->capture_default_str();
   app.add_flag("--energy", args.energy, "list what the loop's energy is made of");
   app.add_flag("--sensitivity", args.sensitivity,
                "how much each open question of the machine moves the clocks, alone (isa/machine_spread.def)");
+  CLI::Option* dump = app.add_option("--dump", args.dumps,
+                                     "write views of the run: timeline (text as of llvm-mca), trace (for Perfetto), "
+                                     "viewer (for rocprof-compute-viewer), page (HTML), several with commas, or all");
+  app.add_option("--dump-clk", args.dump_clk,
+                 "FROM:TO, the clocks to dump (default: one iteration of the loop for the timeline, four for trace and "
+                 "page, all for the viewer)")
+      ->needs(dump);
+  app.add_option("--out", args.out, "directory for the dumps, created if need be")->capture_default_str()->needs(dump);
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   CLI11_PARSE(app, argc, argv);

@@ -4,6 +4,7 @@
 #include "generator/generate.h"
 #include "generator/json_file.h"
 #include "generator/machine_file.h"
+#include "runtime_loader/dumps/dumps.h"
 
 #include <fmt/ostream.h>
 #include <CLI/CLI.hpp>
@@ -20,6 +21,7 @@ constexpr const char* examples = R"(Examples:
   zyfa-gen --head-dim 128 --dtype fp8                  causal kernel into the current directory
   zyfa-gen --head-dim 128 --dtype fp8 --no-causal --lse --out kernels
   zyfa-gen --config shape.json --json                  {"head_dim": 128, "dtype": "fp8", "causal": true}
+  zyfa-gen --head-dim 128 --dump-schedule --out out    also how it runs on the pipe model: text, HTML, traces
   zyfa-gen --list                                      every shape that is supported
 )";
 
@@ -29,7 +31,7 @@ struct Arguments {
   std::optional<std::string> dtype, softmax, config_file, machine_file;
   std::optional<bool> causal, lse;
   std::string out = ".";
-  bool list = false, json = false, print_machine = false;
+  bool list = false, json = false, print_machine = false, dump_schedule = false;
 };
 
 AttentionConfig configuration(const Arguments& args) {
@@ -68,7 +70,8 @@ void print_shapes(bool json) {
   fmt::print("{}\n", list.dump(2));
 }
 
-void print_summary(const GeneratedKernel& kernel, const KernelFiles& files, const isa::Machine& machine) {
+void print_summary(const GeneratedKernel& kernel, const KernelFiles& files,
+                   const std::vector<std::filesystem::path>& dumps, const isa::Machine& machine) {
   const KernelBody& body = kernel.body;
   const int waves = isa::waves_per_simd(machine, body.vgprs + body.agprs);
   fmt::print("{}\n", kernel.plan.symbol);
@@ -78,9 +81,11 @@ void print_summary(const GeneratedKernel& kernel, const KernelFiles& files, cons
   fmt::print("  instructions    {}\n", body.program.code.size());
   for (const auto& file : {files.assembly, files.code_object, files.manifest})
     fmt::print("  wrote           {}\n", file.string());
+  for (const auto& dump : dumps) fmt::print("  wrote           {}\n", dump.string());
 }
 
-void print_json(const GeneratedKernel& kernel, const KernelFiles& files) {
+void print_json(const GeneratedKernel& kernel, const KernelFiles& files,
+                const std::vector<std::filesystem::path>& dumps) {
   nlohmann::ordered_json json = {{"symbol", kernel.plan.symbol},
                                  {"files",
                                   {{"assembly", files.assembly.string()},
@@ -88,7 +93,18 @@ void print_json(const GeneratedKernel& kernel, const KernelFiles& files) {
                                    {"manifest", files.manifest.string()}}},
                                  {"resources", kernel.manifest["resources"]},
                                  {"sha256", kernel.manifest["sha256"]}};
+  for (const auto& dump : dumps) json["dumps"].push_back(dump.string());
   fmt::print("{}\n", json.dump(2));
+}
+
+// How the kernel runs on the pipe model, with the problem that zyfa-sim takes unless it is told of another.
+std::vector<std::filesystem::path> dump_schedule(const KernelFiles& files, const Arguments& args) {
+  const runtime::SimulatedProblem problem;
+  const std::string machine = args.machine_file.value_or("nominal");
+  const runtime::Simulation simulation(files.code_object, problem);
+  std::atomic<std::int64_t> done;
+  const runtime::SimulatedMachine run = runtime::simulate(simulation, machine, find_machine(machine), {}, done);
+  return runtime::write_dumps(simulation, run, {runtime::parse_dumps("all"), args.out, {}, simulation.problem()});
 }
 
 int run(const Arguments& args) {
@@ -103,10 +119,12 @@ int run(const Arguments& args) {
   }
   const GeneratedKernel kernel = generate(configuration(args), machine);
   const KernelFiles files = write_kernel(kernel, args.out);
+  std::vector<std::filesystem::path> dumps;
+  if (args.dump_schedule) dumps = dump_schedule(files, args);
   if (args.json)
-    print_json(kernel, files);
+    print_json(kernel, files, dumps);
   else
-    print_summary(kernel, files, machine);
+    print_summary(kernel, files, dumps, machine);
   return 0;
 }
 
@@ -135,6 +153,8 @@ int main(int argc, char** argv) {
   app.add_option("--cov", args.cov, "code object version: 5 (default) or 6");
   app.add_option("--config", args.config_file, "JSON file with these options (underscores for dashes); options win");
   app.add_option("--out", args.out, "directory for the files, created if need be")->capture_default_str();
+  app.add_flag("--dump-schedule", args.dump_schedule,
+               "also write how the kernel runs on the pipe model (zyfa-sim --dump all) with 4,096 queries and keys");
   app.add_option("--machine", args.machine_file,
                  "nominal (default), optimistic, pessimistic, or a JSON file of parameters that replace nominal ones");
   app.add_flag("--print-machine", args.print_machine, "print the machine parameters with their sources, then stop");
