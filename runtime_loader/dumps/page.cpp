@@ -32,11 +32,13 @@ ordered_json wave_json(const WaveRecord& record, const Window& window) {
   return {{"executed", std::move(executed)}, {"waits", std::move(waits)}};
 }
 
-// Source lines by the clocks that their instructions waited, in the whole run.
+// Source lines by the clocks that their instructions waited, in the whole run. Instructions of unknown source stand for
+// themselves.
 ordered_json lines_json(const DumpSource& source) {
   std::map<std::string, pipes::StallClk> lines;
   for (std::uint32_t i = 0; i < source.program().code.size(); ++i) {
-    pipes::StallClk& line = lines.try_emplace(source.source(i)).first->second;
+    const bool is_known{source.program().code[i].where};
+    pipes::StallClk& line = lines[is_known ? source.source(i) : fmt::format("{} {}", i, source.text(i))];
     for (std::size_t s = 0; s < pipes::stalls; ++s) line[s] += source.run.result.instructions[i].stalls[s];
   }
   std::vector<std::pair<std::uint64_t, std::string>> order;
