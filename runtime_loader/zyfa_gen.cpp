@@ -5,6 +5,7 @@
 #include "generator/json_file.h"
 #include "generator/machine_file.h"
 #include "runtime_loader/dumps/dumps.h"
+#include "runtime_loader/progress.h"
 
 #include <fmt/ostream.h>
 #include <CLI/CLI.hpp>
@@ -102,8 +103,10 @@ std::vector<std::filesystem::path> dump_schedule(const KernelFiles& files, const
   const runtime::SimulatedProblem problem;
   const std::string machine = args.machine_file.value_or("nominal");
   const runtime::Simulation simulation(files.code_object, problem);
-  std::atomic<std::int64_t> done;
-  const runtime::SimulatedMachine run = runtime::simulate(simulation, machine, find_machine(machine), {}, done);
+  const runtime::SimulatedMachine run = [&] {
+    runtime::ProgressBar bar("simulating", runtime::simulations);
+    return runtime::simulate(simulation, machine, find_machine(machine), {}, bar.done());
+  }();
   return runtime::write_dumps(simulation, run, {runtime::parse_dumps("all"), args.out, {}, simulation.problem()});
 }
 

@@ -3,6 +3,7 @@
 #include "generator/generate.h"
 #include "isa/text.h"
 #include "runtime_loader/dumps/writers.h"
+#include "runtime_loader/progress.h"
 
 #include <algorithm>
 #include <charconv>
@@ -106,7 +107,9 @@ std::vector<fs::path> write_dumps(const Simulation& simulation, const SimulatedM
   generator::make_directory(request.directory);
   if (request.between && request.between->first >= run.result.cycles)
     throw Error("the workgroup ends after {} clk: none from {} on to dump", run.result.cycles, request.between->first);
+  ProgressBar bar("dumping", request.kinds.size() + 1);
   const Recording recording = record(simulation, run);
+  ++bar.done();
   const DumpSource source{simulation, run, recording, request.problem};
   const auto window = [&](std::size_t iterations) {
     return request.between ? Window{request.between->first, request.between->second} : loop_window(run, iterations);
@@ -134,6 +137,7 @@ std::vector<fs::path> write_dumps(const Simulation& simulation, const SimulatedM
         write(".html", page_html(source, window(traced_iterations)));
         break;
     }
+    ++bar.done();
   }
   return written;
 }
