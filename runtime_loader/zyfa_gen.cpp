@@ -4,6 +4,7 @@
 #include "generator/generate.h"
 #include "generator/json_file.h"
 #include "generator/machine_file.h"
+#include "generator/probe_files.h"
 #include "runtime_loader/dumps/dumps.h"
 #include "runtime_loader/progress.h"
 
@@ -24,6 +25,8 @@ constexpr const char* examples = R"(Examples:
   zyfa-gen --config shape.json --json                  {"head_dim": 128, "dtype": "fp8", "causal": true}
   zyfa-gen --head-dim 128 --dump-schedule --out out    also how it runs on the pipe model: text, HTML, traces
   zyfa-gen --list                                      every shape that is supported
+  zyfa-gen --probe --list                              the microbenchmarks that ask for machine parameters
+  zyfa-gen --probe rate-exp turn --out probes          two of them; without names, all
 )";
 
 // What was said on the command line; what was not said comes from --config or the defaults.
@@ -31,6 +34,7 @@ struct Arguments {
   std::optional<int> head_dim, v_head_dim, cov;
   std::optional<std::string> dtype, softmax, config_file, machine_file;
   std::optional<bool> causal, lse;
+  std::optional<std::vector<std::string>> probes;
   std::string out = ".";
   bool list = false, json = false, print_machine = false, dump_schedule = false;
 };
@@ -110,7 +114,20 @@ std::vector<std::filesystem::path> dump_schedule(const KernelFiles& files, const
   return runtime::write_dumps(simulation, run, {runtime::parse_dumps("all"), args.out, {}, simulation.problem()});
 }
 
+int run_probes(const Arguments& args) {
+  const nlohmann::ordered_json probes = args.list ? list_probes() : write_probes(*args.probes, args.out);
+  if (args.json) {
+    fmt::print("{}\n", probes.dump(2));
+    return 0;
+  }
+  for (const auto& probe : probes)
+    fmt::print("{:<18} {}\n", probe["name"].get<std::string>(), probe["question"].get<std::string>());
+  if (!args.list) fmt::print("wrote {} probes and probes.json to {}\n", probes.size(), args.out);
+  return 0;
+}
+
 int run(const Arguments& args) {
+  if (args.probes) return run_probes(args);
   const isa::Machine machine = args.machine_file ? find_machine(*args.machine_file) : isa::Machine{};
   if (args.print_machine) {
     fmt::print("{}\n", to_json(machine).dump(2));
@@ -150,7 +167,7 @@ int main(int argc, char** argv) {
   app.add_option("--head-dim", args.head_dim, "elements of a query and a key");
   app.add_option("--v-head-dim", args.v_head_dim, "elements of a value (default: as --head-dim)");
   app.add_option("--dtype", args.dtype, "format of Q, K and V: fp8 (default; OCP e4m3fn)");
-  app.add_option("--softmax", args.softmax, "how probabilities are made: exact (default)");
+  app.add_option("--softmax", args.softmax, "how probabilities are made: lean (default) or exact");
   add_choice(app, "causal", args.causal, "bottom-right causal mask (default)", "no mask");
   add_choice(app, "lse", args.lse, "also write the log-sum-exp of each row", "no log-sum-exp (default)");
   app.add_option("--cov", args.cov, "code object version: 5 (default) or 6");
@@ -161,9 +178,14 @@ int main(int argc, char** argv) {
   app.add_option("--machine", args.machine_file,
                  "nominal (default), optimistic, pessimistic, or a JSON file of parameters that replace nominal ones");
   app.add_flag("--print-machine", args.print_machine, "print the machine parameters with their sources, then stop");
+  const CLI::Option* probe =
+      app.add_option("--probe", args.probes,
+                     "write these microbenchmarks, or all: docs/probes.md; with --list, name them")
+          ->expected(0, -1);
   app.add_flag("--list", args.list, "print every supported shape, then stop");
   app.add_flag("--json", args.json, "print JSON instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   CLI11_PARSE(app, argc, argv);
+  if (probe->count() > 0 && !args.probes) args.probes.emplace();
   return generator::exit_code_of([&args] { return run(args); });
 }

@@ -1,9 +1,11 @@
 // zyfa-sim: how many clocks a kernel takes on the model of the machine's pipes, and where they go.
 
 #include "generator/command.h"
+#include "generator/generate.h"
 #include "generator/machine_file.h"
 #include "isa/error.h"
 #include "runtime_loader/dumps/dumps.h"
+#include "runtime_loader/probe_report.h"
 #include "runtime_loader/progress.h"
 #include "runtime_loader/sensitivity.h"
 #include "runtime_loader/sim_report.h"
@@ -27,12 +29,14 @@ constexpr const char* examples = R"(Examples:
   zyfa-sim K.co --dump page --out dumps          one HTML page: timeline, stalls, registers, LDS
   zyfa-sim K.co --dump timeline --dump-clk 40000:41000
   zyfa-sim K.co --dump all                       also a trace for Perfetto and a directory for rocprof-compute-viewer
+  zyfa-sim --probe DIR --out-machine found.json  what zyfa-gen --probe --out DIR wrote, on the model
 Clocks are modelled, not measured: docs/timing.md says from what, and how well it fits published figures, and has an
 example of a launch description. Energy is a proxy with guessed weights: docs/energy.md.
 )";
 
 struct Arguments {
-  std::string kernel;
+  std::string kernel, probe_directory;
+  std::optional<std::string> out_machine, recorded, record;
   SimulatedProblem problem;
   std::optional<int> seqlen_k, kv_heads;
   std::string input = "gaussian";
@@ -88,7 +92,42 @@ void check_launch_alone(const CLI::App& app) {
       throw Error("{} does not go with --launch, whose file describes the whole launch", option);
 }
 
+// Probes instead of a kernel. The exit code is 0 if the machine's parameters came back.
+int run_probes(const Arguments& args) {
+  if (args.machines.size() != 1) throw Error("--probe takes one --machine");
+  const std::string& name = args.machines.front();
+  const isa::Machine machine = generator::find_machine(name);
+  const std::vector<LoadedProbe> probes = load_probes(args.probe_directory);
+  std::vector<Recorded> recorded;
+  if (args.recorded) {
+    recorded = read_recorded(probes, *args.recorded);
+  } else {
+    ProgressBar bar("probing", probes.size());
+    for (const LoadedProbe& probe : probes) {
+      recorded.push_back(simulate_probe(probe, machine));
+      ++bar.done();
+    }
+  }
+  if (args.record) write_recorded(probes, recorded, *args.record);
+  const std::vector<ProbeResult> results = evaluate_probes(recorded);
+  if (args.out_machine) {
+    const auto source = args.recorded ? "recorded in " + *args.recorded : "on the pipe model of machine " + name;
+    const std::string text = machine_file(results, source).dump(2) + "\n";
+    generator::write_file(*args.out_machine, std::as_bytes(std::span(text)));
+  }
+  if (args.json) {
+    nlohmann::ordered_json json = {{"machine", name}, {"modelled", !args.recorded}};
+    json.update(probe_json(results, machine));
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    print_probes(results, machine);
+  }
+  return all_agree(results, machine) ? 0 : 1;
+}
+
 int run(Arguments args) {
+  if (!args.probe_directory.empty()) return run_probes(args);
+  if (args.kernel.empty()) throw Error("say which kernel to run, or --probe DIR (--help has examples)");
   DumpRequest dump;
   if (!args.dumps.empty()) dump.kinds = parse_dumps(args.dumps);
   if (!args.dump_clk.empty()) dump.between = parse_window(args.dump_clk);
@@ -139,9 +178,18 @@ int main(int argc, char** argv) {
   Arguments args;
   app.footer(examples);
   app.failure_message([](const CLI::App*, const CLI::Error& error) { return generator::usage_error(error.what()); });
-  app.add_option("kernel", args.kernel,
-                 "code object (.co), with its manifest (.json) beside it unless --abi or --launch is given")
-      ->required();
+  CLI::Option* kernel =
+      app.add_option("kernel", args.kernel,
+                     "code object (.co), with its manifest (.json) beside it unless --abi or --launch is given");
+  CLI::Option* probe = app.add_option("--probe", args.probe_directory,
+                                      "run the probes in this directory instead of a kernel: docs/probes.md");
+  app.add_option("--out-machine", args.out_machine, "write what the probes found as a file for --machine")
+      ->needs(probe);
+  CLI::Option* recorded = app.add_option("--recorded", args.recorded,
+                                         "evaluate what a device stored, DIR/<symbol>.out, instead of the model");
+  recorded->needs(probe);
+  app.add_option("--record", args.record, "write such files of the model")->needs(probe)->excludes(recorded);
+  kernel->excludes(probe);
   app.add_option("--abi", args.problem.abi,
                  "calling convention of an object of AITER's: aiter-v3, aiter-v3-group or aiter-v4");
   const CLI::Option* launch = app.add_option(

@@ -286,7 +286,8 @@ std::optional<Fault> load_scalar_buffer(const Inst& inst, std::uint32_t bytes, W
   return std::nullopt;
 }
 
-// Both clocks are the wave's instructions so far: they go up, and are the same in every run.
+// Both clocks are the wave's instructions so far, or the pipe model's clocks: they go up, and are the same in every
+// run.
 std::optional<Fault> read_time(const Inst& inst, Wave& wave, Surroundings around) {
   ScalarArrival& arrival = around.arrivals.issue_scalar(wave);
   arrival.first = static_cast<std::uint16_t>(inst.args[0].value);

@@ -175,7 +175,8 @@ std::optional<Trap> Workgroup::run(std::uint64_t number, const std::atomic<std::
   return shuffle_ ? run_shuffled(number, first_trap) : run_in_turns(number, first_trap);
 }
 
-std::optional<Trap> Workgroup::step(std::size_t wave) {
+std::optional<Trap> Workgroup::step(std::size_t wave, std::uint64_t clock) {
+  clock_ = clock;
   waves_[wave].let_others_first = true;  // the others have had their turn
   return advance<false>(waves_[wave], 1);
 }
@@ -307,7 +308,7 @@ std::optional<Trap> Workgroup::advance(WaveRun& run, std::uint64_t turn) {
       case StepKind::trap:
         return trap({TrapKind::trap_handler, -1, "the program calls for help, of which there is none"}, wave, index);
       case StepKind::memory:
-        wave.clock = run.instructions + turn - left;
+        wave.clock = clock_.value_or(run.instructions + turn - left);
         if constexpr (watched) {
           if (shuffle_) {
             if (auto late = shuffle_->issue(wave, index)) return trap(std::move(late->fault), wave, late->instruction);

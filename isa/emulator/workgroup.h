@@ -59,9 +59,10 @@ class Workgroup {
   std::optional<Trap> run(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
 
   // One instruction at a time, for whoever decides by himself whose turn it is (isa/pipes): start(), then step() of any
-  // wave that neither stands at the barrier nor has ended. An s_waitcnt takes all that it waits for as arrived.
+  // wave that neither stands at the barrier nor has ended. An s_waitcnt takes all that it waits for as arrived, and
+  // s_memtime reads `clock`.
   void start(std::uint64_t number);
-  std::optional<Trap> step(std::size_t wave);
+  std::optional<Trap> step(std::size_t wave, std::uint64_t clock);
   void release_barrier();  // if no wave is left that could still arrive
   std::size_t waves() const { return waves_.size(); }
   const Wave& wave(std::size_t i) const { return waves_[i].wave; }
@@ -102,6 +103,7 @@ class Workgroup {
   std::uint64_t max_instructions_;
   isa::Numerics numerics_;
   std::array<std::uint32_t, 3> id_{};
+  std::optional<std::uint64_t> clock_;  // of whoever steps; without one, instructions count
   Lds lds_;
   std::vector<WaveRun> waves_;
   std::unique_ptr<Strict> strict_;

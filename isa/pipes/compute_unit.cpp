@@ -218,7 +218,7 @@ void ComputeUnit::issue(std::size_t i, std::uint32_t index) {
   MatrixPorts& ports = ports_[i % simds];
   const bool is_matrix = timing.matrix_clk > 0;
   if (is_matrix) ports.read(workgroup_.wave(i), inst, busy);
-  result_.trap = workgroup_.step(i);
+  result_.trap = workgroup_.step(i, now_);
   if (is_matrix) ports.write(workgroup_.wave(i), inst, busy);
   if (options_.on_issue) options_.on_issue({now_, static_cast<std::uint32_t>(i), index, service});
   const std::uint32_t pc = workgroup_.wave(i).pc;
