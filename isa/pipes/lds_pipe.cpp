@@ -18,7 +18,7 @@ constexpr std::array<std::uint8_t, 32> b96_phase = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2
 int collisions(std::vector<std::uint32_t>& words, int banks) {
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
-  std::array<int, 64> load{};
+  std::vector<int> load(static_cast<std::size_t>(banks));
   int most = 0;
   for (const std::uint32_t word : words) most = std::max(most, ++load[word % static_cast<std::uint32_t>(banks)]);
   return most;
@@ -32,9 +32,9 @@ int bank_clk(const isa::Inst& inst, const emulator::Lanes& address, std::uint64_
   const std::uint32_t dwords = std::max(1u, desc.memory_bytes / 4u);
   const bool is_narrow = !reads || dwords == 3;
   const int banks = is_narrow ? machine.lds_write_banks : machine.lds_banks;
-  const std::size_t lanes_per_phase = static_cast<std::size_t>(banks) / (dwords == 3 ? 4 : dwords);
-  const std::size_t count = lanes / lanes_per_phase;
-  std::vector<std::vector<std::uint32_t>> words(count);
+  const std::size_t lanes_per_phase =
+      std::clamp<std::size_t>(static_cast<std::size_t>(banks) / (dwords == 3 ? 4 : dwords), 1, lanes);
+  std::vector<std::vector<std::uint32_t>> words(lanes);  // of as many phases as there can be
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
     std::size_t phase = lane / lanes_per_phase;
@@ -43,7 +43,8 @@ int bank_clk(const isa::Inst& inst, const emulator::Lanes& address, std::uint64_
     for (std::uint32_t d = 0; d < dwords; ++d) words[phase].push_back(address[lane] / 4 + d);
   }
   int clocks = 0;
-  for (auto& phase : words) clocks += collisions(phase, banks);
+  for (auto& phase : words)
+    if (!phase.empty()) clocks += collisions(phase, banks);
   return clocks;
 }
 

@@ -50,7 +50,6 @@ void emit_scales(ValueKernel& kernel) {
         k.v_mfma_scale_f32_32x32x64_f8f6f4(d, a, b, 0.0f, scale_a, scale_b);
       else
         k.v_mfma_scale_f32_16x16x128_f8f6f4(d, a, b, 0.0f, scale_a, scale_b);
-      k.settle();
       kernel.store(d[0]);
       set_one(kernel, a, width, g, byte, false);
     }
@@ -114,7 +113,6 @@ void emit_sparse(ValueKernel& kernel) {
       for (int i = 0; i < 4; ++i) k.v_mov_b32(d[i], 0);
       k.settle();
       k.v_smfmac_f32_16x16x128_fp8_fp8(d, a, b, indices);
-      k.settle();
       kernel.store(d[0]);
     }
     set_one(kernel, a, 16, group, byte, false);

@@ -50,6 +50,7 @@ Probe port_hold() {
                    .measurements = {{"addition", few, one_wave, repeat(add)}},
                    .evaluate = {}};
   for (const MatrixRow& row : rows) {
+    probe.measurements.push_back({std::string(row.name), few_matrix, one_wave, repeat(row.emit)});
     probe.measurements.push_back({with_adds(row), few_matrix, one_wave, repeat([row](Bench& b, int i) {
                                     row.emit(b, i);
                                     for (int j = 0; j < under; ++j) add(b, j);
@@ -71,10 +72,11 @@ Probe port_hold() {
     const double additions = under * r.slope("addition");
     for (const MatrixRow& row : rows) {
       const double held = r.slope(with_adds(row)) - additions;
-      found.facts.push_back({fmt::format("port held by {} ({} bytes of a lane), clk", row.name, row.source_bytes),
-                             fmt::format("{:g}", held), ""});
-      found.facts.push_back({fmt::format("the same against additions of another wave, {}", row.name),
-                             fmt::format("{:g}", r.slope(two_waves(row)) - additions), ""});
+      found.facts.push_back(
+          {fmt::format("{}, clk", row.name),
+           fmt::format("{:g} in a stream; holds the port {:g} ({} bytes of a lane), against another wave {:g}",
+                       r.slope(row.name), held, row.source_bytes, r.slope(two_waves(row)) - additions),
+           ""});
     }
     // machine.def: this and 4 clk for each 16 bytes of the wider source.
     constexpr int slot_clk = 4, slot_bytes = 16;

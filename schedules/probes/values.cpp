@@ -64,7 +64,6 @@ struct Bf16Matrix {
     kernel.every_lane();
     k.settle();
     k.v_mfma_f32_32x32x16_bf16(d, a, b, c);
-    k.settle();
     kernel.store(d[0]);
   }
 };
@@ -132,7 +131,6 @@ void emit_sums(ValueKernel& kernel) {
     kernel.every_lane();
     k.settle();
     k.v_mfma_f32_32x32x64_f8f6f4(d, a, b, 0.0f);
-    k.settle();
     kernel.store(d[0]);
   }
 }
@@ -169,7 +167,6 @@ void emit_packs(ValueKernel& kernel) {
           k.v_ashr_pk_i8_i32(packed, x, other, 16, {.op_sel = high_half});
         else
           k.v_ashr_pk_u8_i32(packed, x, other, 16, {.op_sel = high_half});
-        k.settle();
         kernel.store(packed);
       }
 }
@@ -209,7 +206,6 @@ void emit_fp8(ValueKernel& kernel) {
     k.v_mov_b32(x, input);
     k.v_mov_b32(code, 0);
     k.v_cvt_pk_fp8_f32(code, x, 1.0f);
-    k.settle();
     kernel.store(code);
   }
 }
@@ -236,7 +232,10 @@ ValueKernel::ValueKernel() : k(nominal) {
 }
 
 void ValueKernel::store(V<1> value) {
+  constexpr int most_outstanding = 32;
+  k.settle();
   k.global_store_dword(offset_, value, out_);
+  if (++stored_ % most_outstanding == 0) wait_vector_memory(k);
   k.v_add_u32(offset_, case_words * dword_bytes, offset_);
   k.settle();
 }

@@ -26,6 +26,7 @@ class ValueKernel {
  private:
   S<2> out_;
   V<1> offset_;
+  int stored_ = 0;
 };
 
 inline constexpr int case_words = 64;

@@ -194,3 +194,51 @@ TEST_CASE("zyfa-sim refuses in one line", "[quick][commands][timing]") {
     CHECK(std::ranges::count(result.err, '\n') == 1);
   }
 }
+
+TEST_CASE("zyfa-gen writes probes, zyfa-sim finds the machine with them", "[quick][commands][probes]") {
+  const TemporaryDirectory directory;
+  const std::string probes = directory.file("probes"), stored = directory.file("stored");
+  const ProcessResult list = program("zyfa-gen", {"--probe", "--list", "--json"});
+  REQUIRE(list.exit_code == 0);
+  const auto names = nlohmann::json::parse(list.out);
+  CHECK(names.at(0).at("name") == "turn");
+  CHECK(names.at(0).at("parameters").at(0) == "turn_clk");
+
+  const ProcessResult written = program("zyfa-gen", {"--probe", "rate-exp", "turn", "--out", probes});
+  CAPTURE(written.out, written.err);
+  REQUIRE(written.exit_code == 0);
+  const auto index = nlohmann::json::parse(std::ifstream(probes + "/probes.json"));
+  REQUIRE(index.at("probes").size() == 2);
+  CHECK(index.at("probes").at(1) == nlohmann::json::parse(std::ifstream(probes + "/zyfa_probe_rate_exp_gfx950.json")));
+  CHECK(std::filesystem::exists(probes + "/zyfa_probe_rate_exp_gfx950.s"));
+
+  // What one machine stores, read as another's: the answer is the first one's, and does not agree.
+  const std::string machine = directory.file("machine.json"), found = directory.file("found.json");
+  std::ofstream(machine) << R"({"trans_clk": 16})";
+  CHECK(program("zyfa-sim", {"--probe", probes, "--machine", machine, "--record", stored}).exit_code == 0);
+  const ProcessResult other =
+      program("zyfa-sim", {"--probe", probes, "--recorded", stored, "--out-machine", found, "--json"});
+  CHECK(other.exit_code == 1);
+  const auto parameters = nlohmann::json::parse(other.out).at("parameters");
+  REQUIRE(parameters.size() == 2);
+  CHECK(parameters[1].at("name") == "trans_clk");
+  CHECK(parameters[1].at("found") == 16);
+  CHECK(parameters[1].at("machine") == 4);
+  CHECK(parameters[1].at("agrees") == false);
+  CHECK(program("zyfa-sim", {"--probe", probes, "--machine", found}).exit_code == 0);
+
+  const auto refused = [&](const char* command, std::vector<std::string> arguments, const char* message) {
+    const ProcessResult result = program(command, arguments);
+    CAPTURE(message, result.out, result.err);
+    CHECK(result.exit_code != 0);
+    CHECK(result.err.find(message) != std::string::npos);
+    CHECK(std::ranges::count(result.err, '\n') == 1);
+  };
+  refused("zyfa-gen", {"--probe", "rate-lead", "--out", probes}, "accepted: turn, valu-chain");
+  refused("zyfa-sim", {"--probe", directory.file("none")}, "probes.json");
+  refused("zyfa-sim", {"--probe", probes, "--machine", "nominal", "--machine", "optimistic"}, "one --machine");
+  refused("zyfa-sim", {"--probe", probes, "--recorded", directory.file("none")}, ".out");
+  refused("zyfa-sim", {"K.co", "--probe", probes}, "--probe");
+  refused("zyfa-sim", {"--out-machine", found}, "--probe");
+  refused("zyfa-sim", {}, "--probe DIR");
+}

@@ -225,6 +225,18 @@ TEST_CASE("Pipes: lanes are served in HipKittens' phases", "[quick][pipes]") {
   });
 }
 
+TEST_CASE("Pipes: any number of banks that a machine file may name is counted with", "[quick][pipes]") {
+  Lanes every_other_bank{};
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) every_other_bank[lane] = 8 * lane;
+  for (const Op op : {Op::ds_read_b32, Op::ds_read_b64, Op::ds_read_b96, Op::ds_read_b128, Op::ds_write_b128})
+    for (const int banks : {1, 3, 32, 64, 100, 1000}) {
+      CAPTURE(isa::desc(op).name, banks);
+      isa::Machine machine;
+      machine.lds_banks = machine.lds_write_banks = banks;
+      CHECK(pipes::bank_clk(lds_access(op), every_other_bank, ~0ull, machine) >= (64 + banks - 1) / banks);
+    }
+}
+
 TEST_CASE("Pipes: 32 KiB of vector memory are in flight, and a queue behind them", "[quick][pipes]") {
   Code code;
   code.descriptor(80, Machine::in_address, 8192);
