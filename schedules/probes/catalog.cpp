@@ -1,6 +1,4 @@
-#include "schedules/probes/stopwatch.h"
-
-#include <iterator>
+#include "schedules/probes/groups.h"
 
 namespace zyfa::schedules {
 namespace {

@@ -1,4 +1,5 @@
 // A wave's own pace: turns, chains, barriers, branches, scalar memory.
+#include "schedules/probes/groups.h"
 #include "schedules/probes/stopwatch.h"
 
 namespace zyfa::schedules {

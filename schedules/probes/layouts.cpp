@@ -1,8 +1,8 @@
 // Where the elements of matrix operands stand: scale blocks, and the sparse instructions' sources.
 #include "isa/matrix_layout.h"
 #include "isa/numeric.h"
-#include "schedules/probes/stopwatch.h"
-#include "schedules/probes/values.h"
+#include "schedules/probes/groups.h"
+#include "schedules/probes/value_kernel.h"
 
 #include <bit>
 #include <cmath>

@@ -1,4 +1,5 @@
 // The LDS: latency, rates, banks, queue.
+#include "schedules/probes/groups.h"
 #include "schedules/probes/stopwatch.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // What a matrix instruction holds, and what waits for it.
+#include "schedules/probes/groups.h"
 #include "schedules/probes/matrix_rows.h"
 
 namespace zyfa::schedules {

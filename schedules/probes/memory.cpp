@@ -1,4 +1,5 @@
 // Vector memory: latency, rate, and what is in flight. Loads ask for the device's scope, so that L1 does not answer.
+#include "schedules/probes/groups.h"
 #include "schedules/probes/stopwatch.h"
 
 #include <cmath>

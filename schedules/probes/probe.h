@@ -42,6 +42,9 @@ struct Probe {
   std::function<Findings(Words)> evaluate;  // from the out_bytes that the kernel stored
 };
 
+// What probes are built for, whichever machine they are run on: they are one set of files.
+inline constexpr isa::Machine probe_machine;
+
 // Arguments of every probe's kernel: two addresses.
 inline constexpr std::uint32_t probe_out_offset = 0, probe_in_offset = 8, probe_kernarg_bytes = 16;
 

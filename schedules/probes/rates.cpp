@@ -1,4 +1,5 @@
 // How often a SIMD issues a vector instruction, alone and under each kind of matrix instruction.
+#include "schedules/probes/groups.h"
 #include "schedules/probes/matrix_rows.h"
 
 #include <cmath>

@@ -19,10 +19,6 @@ constexpr int slot_bytes = most_waves * record_bytes;  // of a measurement with 
 constexpr std::uint32_t small_number = 0x38383838;     // 4.4e-5; 1 in every byte as e4m3
 constexpr std::uint32_t page_bytes = 4096;
 
-// Builders keep a reference to their machine. Probes are built for the nominal one, whichever they are run on: they are
-// one set of files.
-const isa::Machine nominal;
-
 Bench registers(Builder& k) {
   Bench b{.k = k,
           .sources = k.vgpr<16>("sources"),
@@ -108,7 +104,7 @@ void measure(Bench& b, const Output& out, const Measurement& m, int repetitions,
 }
 
 KernelBody build(const TimedProbe& probe) {
-  Builder k(nominal);
+  Builder k(probe_machine);
   const S<2> kernarg = k.claim(S<2>{0}, "kernel arguments");
   const V<1> work_item = k.claim(V<1>{0}, "work item");
   Bench b = registers(k);

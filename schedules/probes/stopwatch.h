@@ -97,13 +97,4 @@ Block repeat(Emit emit) {
 void wait_vector_memory(Builder& k);
 void wait_lgkm(Builder& k);
 
-// Machine parameters and probes by groups, for all_probes().
-std::vector<Probe> rate_probes();
-std::vector<Probe> matrix_probes();
-std::vector<Probe> lds_probes();
-std::vector<Probe> memory_probes();
-std::vector<Probe> control_probes();
-std::vector<Probe> value_probes();
-std::vector<Probe> layout_probes();
-
 }  // namespace zyfa::schedules
