@@ -8,15 +8,14 @@ namespace {
 const std::vector<int> few{16, 48};
 
 Probe turn() {
-  return make_probe(
-      {.name = "turn",
-       .question = "how often a wave issues anything",
-       .parameters = {"turn_clk"},
-       .waves = 1,
-       .measurements = {{"s_mov_b32", few, every_wave, repeat([](Bench& b, int i) { b.k.s_mov_b32(b.scratch, i); })}},
-       .evaluate = [](const Readings& r) {
-         return Findings{{{"turn_clk", r.slope("s_mov_b32")}}, {}};
-       }});
+  return make_probe({.name = "turn",
+                     .question = "how often a wave issues anything",
+                     .parameters = {"turn_clk"},
+                     .waves = 1,
+                     .measurements = {turns(every_wave)},
+                     .evaluate = [](const Readings& r) {
+                       return Findings{{{"turn_clk", r.turn_clk()}}, {}};
+                     }});
 }
 
 Probe valu_chain() {
@@ -38,17 +37,16 @@ Probe valu_chain() {
 // after the release.
 Probe barrier() {
   constexpr double last_of_four = 3;
-  return make_probe(
-      {.name = "barrier",
-       .question = "from a barrier's last arrival until the waves go on",
-       .parameters = {"barrier_release_clk"},
-       .waves = 4,
-       .measurements = {{"s_mov_b32", few, every_wave, repeat([](Bench& b, int i) { b.k.s_mov_b32(b.scratch, i); })},
-                        {"s_barrier", few, every_wave, repeat([](Bench& b, int) { b.k.s_barrier(); })}},
-       .evaluate = [=](const Readings& r) {
-         const double release = r.slope("s_barrier") - last_of_four;
-         return Findings{{{"barrier_release_clk", release, release <= r.slope("s_mov_b32")}}, {}};
-       }});
+  return make_probe({.name = "barrier",
+                     .question = "from a barrier's last arrival until the waves go on",
+                     .parameters = {"barrier_release_clk"},
+                     .waves = 4,
+                     .measurements = {turns(every_wave),
+                                      {"s_barrier", few, every_wave, repeat([](Bench& b, int) { b.k.s_barrier(); })}},
+                     .evaluate = [=](const Readings& r) {
+                       const double release = r.slope("s_barrier") - last_of_four;
+                       return Findings{{{"barrier_release_clk", release, release <= r.turn_clk()}}, {}};
+                     }});
 }
 
 Probe branch() {
@@ -70,26 +68,26 @@ Probe branch() {
 // Loads from one cache line after another, the cache emptied before.
 Probe scalar_memory() {
   constexpr int line_bytes = 64;
-  return make_probe(
-      {.name = "scalar-memory",
-       .question = "a scalar load that misses its cache",
-       .parameters = {"smem_latency_clk"},
-       .waves = 1,
-       .in_bytes = 4096,
-       .measurements = {{"s_mov_b32", few, every_wave, repeat([](Bench& b, int i) { b.k.s_mov_b32(b.scratch, i); })},
-                        {"s_load_dword", few, every_wave,
-                         [](Bench& b, int repetitions) {
-                           b.k.s_dcache_inv();
-                           wait_lgkm(b.k);
-                           for (int i = 0; i < repetitions; ++i) {
-                             b.k.s_load_dword(b.scratch, b.in, static_cast<std::uint32_t>(i * line_bytes));
-                             wait_lgkm(b.k);
-                           }
-                         }}},
-       // After the wait the next load takes a turn.
-       .evaluate = [](const Readings& r) {
-         return Findings{{{"smem_latency_clk", r.slope("s_load_dword") - r.slope("s_mov_b32")}}, {}};
-       }});
+  return make_probe({.name = "scalar-memory",
+                     .question = "a scalar load that misses its cache",
+                     .parameters = {"smem_latency_clk"},
+                     .waves = 1,
+                     .in_bytes = 4096,
+                     .measurements = {turns(every_wave),
+                                      {"s_load_dword", few, every_wave,
+                                       [](Bench& b, int repetitions) {
+                                         b.k.s_dcache_inv();
+                                         wait_lgkm(b.k);
+                                         for (int i = 0; i < repetitions; ++i) {
+                                           b.k.s_load_dword(b.scratch, b.in,
+                                                            static_cast<std::uint32_t>(i * line_bytes));
+                                           wait_lgkm(b.k);
+                                         }
+                                       }}},
+                     // After the wait the next load takes a turn.
+                     .evaluate = [](const Readings& r) {
+                       return Findings{{{"smem_latency_clk", r.slope("s_load_dword") - r.turn_clk()}}, {}};
+                     }});
 }
 
 }  // namespace

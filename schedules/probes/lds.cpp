@@ -59,13 +59,12 @@ constexpr Access writes[] = {
 Probe latency() {
   constexpr int first_ways = 8, chains = 4;
   constexpr double mean_of_rounding_up = 1.5;
-  TimedProbe probe{
-      .name = "lds-latency",
-      .question = "from the LDS's work to the data",
-      .parameters = {"lds_latency_clk"},
-      .lds_bytes = lds_bytes,
-      .measurements = {{"s_mov_b32", few, one_wave, repeat([](Bench& b, int i) { b.k.s_mov_b32(b.scratch, i); })}},
-      .evaluate = {}};
+  TimedProbe probe{.name = "lds-latency",
+                   .question = "from the LDS's work to the data",
+                   .parameters = {"lds_latency_clk"},
+                   .lds_bytes = lds_bytes,
+                   .measurements = {turns(one_wave)},
+                   .evaluate = {}};
   const auto chain = [](int ways) { return fmt::format("chain of reads, {} ways", ways); };
   const auto flood = [](int ways) { return fmt::format("reads, {} ways", ways); };
   for (int ways = first_ways; ways < first_ways + chains; ++ways) {
@@ -89,7 +88,7 @@ Probe latency() {
       work += r.slope(flood(ways)) / chains;
     }
     // A turn until the LDS takes it up, and one until the wave issues again.
-    const double turns = 2 * r.slope("s_mov_b32");
+    const double turns = 2 * r.turn_clk();
     return Findings{{{"lds_latency_clk", step - work - turns - mean_of_rounding_up}},
                     {{"from read to dependent read, clk", fmt::format("{:g}", step), ""}}};
   };
@@ -180,12 +179,12 @@ Probe queue() {
        .question = "LDS instructions that issue before the first is done",
        .parameters = {"lds_fifo"},
        .lds_bytes = lds_bytes,
-       .measurements = {{"s_mov_b32", few, one_wave, repeat([](Bench& b, int i) { b.k.s_mov_b32(b.scratch, i); })},
+       .measurements = {turns(one_wave),
                         {"reads", few, one_wave, stream(wide_step * dword_bytes, read_b32)},
                         {"issue of reads", {1, many}, one_wave, slow_reads}},
        .evaluate = [=](const Readings& r) {
          const double last = r.span("issue of reads", many) - r.span("issue of reads", 1);
-         const double turn = r.slope("s_mov_b32");
+         const double turn = r.turn_clk();
          Findings found;
          if (last > (many - 1) * turn)
            found.answers.push_back({"lds_fifo", many - 1 - std::floor((last - turn) / r.slope("reads") + 0.5)});

@@ -49,13 +49,10 @@ Probe latency() {
        .parameters = {"vmem_latency_clk", "vmem_bytes_per_clk"},
        .waves = 1,
        .in_bytes = in_bytes,
-       .measurements = {{"s_mov_b32", {16, 48}, every_wave, repeat([](Bench& b, int i) {
-                           b.k.s_mov_b32(b.scratch, i);
-                         })},
-                        {"burst", {0, some, twice}, every_wave, until_there(load_x4)}},
+       .measurements = {turns(every_wave), {"burst", {0, some, twice}, every_wave, until_there(load_x4)}},
        .evaluate = [](const Readings& r) {
          const double bus = bus_clk(r, "burst");
-         const double all = r.span("burst", some) - r.span("burst", 0) - r.slope("s_mov_b32");
+         const double all = r.span("burst", some) - r.span("burst", 0) - r.turn_clk();
          return Findings{
              {{"vmem_latency_clk", all - some * bus}, {"vmem_bytes_per_clk", 4 * dword_bytes * lanes / bus}}, {}};
        }});
@@ -77,7 +74,7 @@ constexpr Kind wide{"16 bytes", "issue of 16 bytes", 1}, narrow{"8 bytes", "issu
 // Of the shortest length whose last load had to wait; nothing if none had to.
 std::optional<double> places(const Readings& r, const Kind& kind) {
   const double back = r.span(kind.burst, some) - r.span(kind.burst, 0);  // the fourth load
-  const double turn = r.slope("s_mov_b32");
+  const double turn = r.turn_clk();
   for (const int length : lengths) {
     const double last = r.span(kind.issue, length) - r.span(one, 1);
     const int loads = kind.waves * length;
@@ -88,32 +85,31 @@ std::optional<double> places(const Readings& r, const Kind& kind) {
 
 Probe depth() {
   const std::vector<int> all(std::begin(lengths), std::end(lengths)), burst{0, some, twice};
-  return make_probe(
-      {.name = "memory-depth",
-       .question = "loads that issue before the first is back, into registers and by LDS-DMA",
-       .parameters = {"vmem_in_flight_bytes", "vmem_queue"},
-       .lds_bytes = page_bytes,
-       .in_bytes = in_bytes,
-       .measurements = {{"s_mov_b32", {16, 48}, one_wave, repeat([](Bench& b, int i) { b.k.s_mov_b32(b.scratch, i); })},
-                        {std::string(wide.burst), burst, one_wave, until_there(load_x4)},
-                        {std::string(narrow.burst), burst, one_wave, until_there(load_x2)},
-                        {std::string(one), {1}, one_wave, repeat(load_x4)},
-                        {std::string(wide.issue), all, one_wave, repeat(load_x4)},
-                        {std::string(narrow.issue), all, two_on_a_simd, repeat(load_x2)},
-                        {std::string(to_lds.issue), all, one_wave, repeat(load_to_lds)}},
-       .evaluate = [](const Readings& r) {
-         Findings found;
-         // Twice as many of half the size are in flight, the queue is the same.
-         const auto of_16 = places(r, wide), of_8 = places(r, narrow), lds = places(r, to_lds);
-         if (of_16 && of_8) {
-           const double in_flight = *of_8 - *of_16;
-           found.answers.push_back({"vmem_in_flight_bytes", in_flight * 4 * dword_bytes * lanes});
-           found.answers.push_back({"vmem_queue", *of_16 - in_flight});
-         }
-         found.facts.push_back({"LDS-DMA of 16 bytes a lane that issue before the first is back",
-                                lds ? fmt::format("{:g}", *lds) : "60 or more", ""});
-         return found;
-       }});
+  return make_probe({.name = "memory-depth",
+                     .question = "loads that issue before the first is back, into registers and by LDS-DMA",
+                     .parameters = {"vmem_in_flight_bytes", "vmem_queue"},
+                     .lds_bytes = page_bytes,
+                     .in_bytes = in_bytes,
+                     .measurements = {turns(one_wave),
+                                      {std::string(wide.burst), burst, one_wave, until_there(load_x4)},
+                                      {std::string(narrow.burst), burst, one_wave, until_there(load_x2)},
+                                      {std::string(one), {1}, one_wave, repeat(load_x4)},
+                                      {std::string(wide.issue), all, one_wave, repeat(load_x4)},
+                                      {std::string(narrow.issue), all, two_on_a_simd, repeat(load_x2)},
+                                      {std::string(to_lds.issue), all, one_wave, repeat(load_to_lds)}},
+                     .evaluate = [](const Readings& r) {
+                       Findings found;
+                       // Twice as many of half the size are in flight, the queue is the same.
+                       const auto of_16 = places(r, wide), of_8 = places(r, narrow), lds = places(r, to_lds);
+                       if (of_16 && of_8) {
+                         const double in_flight = *of_8 - *of_16;
+                         found.answers.push_back({"vmem_in_flight_bytes", in_flight * 4 * dword_bytes * lanes});
+                         found.answers.push_back({"vmem_queue", *of_16 - in_flight});
+                       }
+                       found.facts.push_back({"LDS-DMA of 16 bytes a lane that issue before the first is back",
+                                              lds ? fmt::format("{:g}", *lds) : "60 or more", ""});
+                       return found;
+                     }});
 }
 
 }  // namespace

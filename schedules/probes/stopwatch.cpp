@@ -152,6 +152,14 @@ std::uint64_t clock_at(Words words, std::size_t at) { return words[at] | std::ui
 void wait_vector_memory(Builder& k) { k.s_waitcnt({.vmcnt = 0}); }
 void wait_lgkm(Builder& k) { k.s_waitcnt({.lgkmcnt = 0}); }
 
+constexpr std::string_view moves = "s_mov_b32";
+
+Measurement turns(Waves waves) {
+  return {std::string(moves), {16, 48}, waves, repeat([](Bench& b, int i) { b.k.s_mov_b32(b.scratch, i); })};
+}
+
+double Readings::turn_clk() const { return slope(moves); }
+
 Readings::Readings(const std::vector<Measurement>& measurements, int waves, Words words) {
   std::size_t slot = 0;
   for (const Measurement& m : measurements)

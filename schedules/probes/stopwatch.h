@@ -63,6 +63,8 @@ class Readings {
   double span(std::string_view measurement, int repetitions) const;
   // Clocks of a repetition: the difference of the measurement's first two numbers of repetitions.
   double slope(std::string_view measurement) const;
+  // Of the measurement turns().
+  double turn_clk() const;
 
  private:
   struct Span {
@@ -92,6 +94,9 @@ Block repeat(Emit emit) {
     for (int i = 0; i < repetitions; ++i) emit(b, i);
   };
 }
+
+// A stream of scalar moves, which issue one in each of the wave's turns: what `turn_clk` of the readings comes from.
+Measurement turns(Waves waves);
 
 // Waits for all vector memory, or for all LDS and scalar memory.
 void wait_vector_memory(Builder& k);
