@@ -4,6 +4,7 @@
 #include "isa/error.h"
 #include "isa/numeric.h"
 #include "runtime_loader/kernel.h"
+#include "runtime_loader/load_code.h"
 #include "runtime_loader/random.h"
 #include "runtime_loader/tensor_file.h"
 
@@ -282,11 +283,11 @@ std::uint64_t LaunchedKernel::buffer_bytes() const {
 }
 
 LaunchedKernel load_launched_kernel(const fs::path& code_object, const fs::path& file) {
-  const generator::CodeObject object = generator::read_code_object(read_file(code_object), code_object.string());
   LaunchedKernel kernel;
+  kernel.object = generator::read_code_object(read_file(code_object), code_object.string());
   kernel.launch = load_launch(file);
-  kernel.image = generator::find_kernel(object, kernel.launch.symbol, code_object.string());
-  kernel.code = generator::decode(object, kernel.image);
+  kernel.image = generator::find_kernel(kernel.object, kernel.launch.symbol, code_object.string());
+  kernel.code = generator::decode(kernel.object, kernel.image);
   const LaunchShape& shape = kernel.launch.shape;
   const Place top{file, ""};
   const std::uint64_t lds = std::uint64_t{kernel.image.descriptor.group_segment_bytes} + shape.dynamic_lds_bytes;
@@ -311,7 +312,10 @@ emulator::Result run_launch(const LaunchedKernel& kernel, const Runner& runner) 
     const std::uint64_t address = addresses[*argument.buffer] + argument.plus;
     std::memcpy(segment.data() + *argument.offset, &address, sizeof address);
   }
+  const LoadedCode loaded(kernel.object, memory);
   emulator::Launch launch = initial_state(kernel.image.descriptor);
+  launch.entry = kernel.code.entry;
+  launch.code_address = code_address(kernel.object);
   launch.grid = kernel.launch.shape.grid;
   launch.workgroup_size = kernel.launch.shape.block;
   launch.lds_bytes += kernel.launch.shape.dynamic_lds_bytes;

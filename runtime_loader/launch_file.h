@@ -38,6 +38,7 @@ struct LaunchFile {
 LaunchFile load_launch(const std::filesystem::path& file);
 
 struct LaunchedKernel {
+  generator::CodeObject object;  // mapped while the kernel runs: constants, tables of functions
   generator::KernelImage image;
   generator::DecodedKernel code;
   LaunchFile launch;

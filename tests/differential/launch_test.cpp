@@ -16,11 +16,11 @@ using namespace zyfa::tests;
 
 namespace {
 
-// basics.c's kernels and whatever launch a test writes beside them.
+// The kernels of a C file and whatever launch a test writes beside them.
 class Launches {
  public:
-  Launches() {
-    const std::vector<std::byte> object = compile_kernels("basics.c");
+  explicit Launches(const std::string& file = "basics.c") {
+    const std::vector<std::byte> object = compile_kernels(file);
     std::ofstream(path("k.co"), std::ios::binary)
         .write(reinterpret_cast<const char*>(object.data()), static_cast<std::streamsize>(object.size()));
   }
@@ -42,13 +42,24 @@ class Launches {
   TemporaryDirectory directory_;
 };
 
-// The kernel on the emulator; what stands behind the pointer at this offset of the arguments afterwards.
+const Runner on_emulator = [](const auto& program, const auto& launch, const auto& memory) {
+  return emulator::run(program, launch, memory);
+};
+// The first workgroup.
+const Runner on_pipes = [](const auto& program, const auto& launch, const auto& memory) {
+  emulator::Result result;
+  result.trap = pipes::simulate(program, launch, memory, 0).trap;
+  return result;
+};
+
+// What stands behind the pointer at this offset of the arguments after a run.
 template <class T>
-std::vector<T> run(const LaunchedKernel& kernel, std::size_t pointer_offset, std::size_t count) {
+std::vector<T> run(const LaunchedKernel& kernel, std::size_t pointer_offset, std::size_t count,
+                   const Runner& runner = on_emulator) {
   std::vector<T> contents(count);
   const emulator::Result result = run_launch(
       kernel, [&](const isa::Program& program, const emulator::Launch& launch, const emulator::GlobalMemory& memory) {
-        emulator::Result ran = emulator::run(program, launch, memory);
+        emulator::Result ran = runner(program, launch, memory);
         std::uint64_t address = 0;
         std::memcpy(&address, memory.find(launch.kernarg_address + pointer_offset, sizeof address), sizeof address);
         std::memcpy(contents.data(), memory.find(address, count * sizeof(T)), count * sizeof(T));
@@ -100,6 +111,32 @@ TEST_CASE("A launch described in JSON is the launch that runs", "[quick][launch]
   REQUIRE(result);
   CHECK_FALSE(result->trap);
   CHECK(result->counts.vmem_bytes == 4 * 64 * (4 * 4 + 4));
+}
+
+TEST_CASE("A launched kernel finds its constants and its functions", "[quick][launch]") {
+  if (!have_clang()) {
+    WARN(no_clang);
+    return;
+  }
+  const Launches launches("calls.c");
+  constexpr std::size_t items = 256;
+  const auto load = [&](const std::string& symbol, const std::string& more) {
+    return launches.load(R"({"symbol": ")" + symbol + R"(", "grid": 1, "block": 256, "kernargs": [
+      {"buffer": "out", "bytes": 1024}, {"buffer": "in", "bytes": 1024, "fill": "random"})" +
+                         more + "]}");
+  };
+  const LaunchedKernel constants = load("look_up", ""), functions = load("call_by_pointer", R"(,
+    {"type": "u32", "value": 1})");
+  constexpr std::array<std::uint32_t, 16> digits = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3};  // of calls.c
+  for (const Runner& runner : {on_emulator, on_pipes}) {
+    const auto in = run<std::uint32_t>(constants, 8, items, runner);
+    const auto found = run<std::uint32_t>(constants, 0, items, runner);
+    const auto flipped = run<std::uint32_t>(functions, 0, items, runner);
+    for (std::size_t i = 0; i < items; ++i) {
+      REQUIRE(found[i] == digits[in[i] & 15]);
+      REQUIRE(flipped[i] == (in[i] ^ 0x55));
+    }
+  }
 }
 
 TEST_CASE("A launch that is wrong is refused by name", "[quick][launch]") {
