@@ -3,12 +3,30 @@
 namespace zyfa::schedules {
 namespace {
 
+// Of a parameter, of all whose names begin so ("energy_*"), or of all of a unit; the first that fits.
 struct Reason {
-  std::string_view parameter_or_unit, reason;
+  std::string_view of, reason;
+
+  bool fits(std::string_view parameter, std::string_view unit) const {
+    if (of.ends_with('*')) return parameter.starts_with(of.substr(0, of.size() - 1));
+    return of == parameter || of == unit;
+  }
 };
 
 // clang-format off
 constexpr Reason reasons[] = {
+    {"icache_line_bytes", "no clock depends on it alone: a miss brings the next line too"},
+    {"icache_miss_clk", "the instruction cache holds a block's second run; only code longer than the cache would miss"},
+    {"fetch_buffer_bytes", "a stream slows down where a fetch takes longer than the buffer lasts: not told apart from fetch_latency_clk"},
+    {"fetch_latency_clk", "not told apart from fetch_buffer_bytes; after a taken branch it is in branch_clk"},
+    {"bytes per turn of a SIMD", "two waves, the most that a probe has on a SIMD, issue fewer in a turn"},
+    {"bytes per 2 CUs", "documented; a probe's code is shorter"},
+    {"bytes per XCD", "documented; a probe is one workgroup and its data fits"},
+    {"bytes per clk and XCD", "of all compute units of a die; a probe is one workgroup"},
+    {"infinity_cache_bytes", "documented; a probe is one workgroup and its data fits"},
+    {"GB per s", "of all compute units; a probe is one workgroup"},
+    {"W", "documented; a matter of power, which no clock tells"},
+    {"energy_*", "a matter of power, which no clock tells: wants the board's power meter over long runs (docs/energy.md)"},
     {"wait states", "the hardware does not hold them: too few give wrong results now and then, not a number. LLVM is the oracle (docs/hazards.md)"},
     {"wait states per s_nop", "an encoding"},
     {"instructions", "the bits of a counter; lds_fifo, also counted in instructions, has a probe"},
@@ -40,7 +58,7 @@ std::string_view why_not_probed(std::string_view parameter, std::string_view uni
     for (const std::string_view asked : probe.parameters)
       if (asked == parameter) return {};
   for (const Reason& reason : reasons)
-    if (reason.parameter_or_unit == parameter || reason.parameter_or_unit == unit) return reason.reason;
+    if (reason.fits(parameter, unit)) return reason.reason;
   return {};
 }
 

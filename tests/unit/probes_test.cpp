@@ -64,15 +64,18 @@ std::set<std::string_view> asked() {
   return names;
 }
 
-// Every answer agrees, and is the number itself where turns of 4 clk hide nothing of it.
+// Every answer agrees, and is the number itself where turns of 4 clk hide nothing of it, but for a turn of two waves'
+// 32 repetitions each, which slow instruction fetch can add.
 void check_all(const std::vector<ProbeResult>& results, const Machine& machine) {
+  constexpr double turn_of_a_stream = 4.0 / (2 * 32);
   for (const ProbeResult& result : results)
     for (const Answer& answer : result.findings.answers) {
       const auto is = value_of(machine, answer.parameter);
       const double* number = std::get_if<double>(&answer.value);
       CAPTURE(result.name, answer.parameter, is.dump(), number ? *number : -1);
       CHECK(agrees(answer, machine));
-      if (number && !answer.at_most && is.get<int>() % 4 == 0) CHECK(*number == Approx(is.get<double>()).margin(1e-9));
+      if (number && !answer.at_most && is.get<int>() % 4 == 0)
+        CHECK(*number == Approx(is.get<double>()).margin(turn_of_a_stream));
     }
 }
 
@@ -198,10 +201,14 @@ TEST_CASE("Probes give back the machines of the spread", "[quick][probes]") {
     check_all(results, machine);
     CHECK(answered(results) == asked());
     // The file that the answers make is the machine, but for what no probe asks.
+    Machine expected;
+    for (const isa::Parameter& parameter : isa::machine_parameters())
+      if (asked().contains(parameter.name))
+        std::visit([&](auto member) { expected.*member = machine.*member; }, parameter.member);
     const TemporaryDirectory directory;
     const std::string file = directory.file("machine.json");
     std::ofstream(file) << machine_file(results, "a test").dump();
-    CHECK(generator::load_machine(file) == machine);
+    CHECK(generator::load_machine(file) == expected);
   }
 }
 
