@@ -215,11 +215,14 @@ int main(int argc, char** argv) {
   app.add_option("--clock-ghz", args.run.clock_ghz, "for the estimate (default: the machine's peak clock)");
   app.add_option("--top", args.top, "so many of the instructions that waited longest")->capture_default_str();
   app.add_flag("--energy", args.energy, "list what the loop's energy is made of");
-  app.add_flag("--sensitivity", args.sensitivity,
-               "how much each open question of the machine moves the clocks, alone (isa/machine_spread.def)");
+  CLI::Option* sensitivity =
+      app.add_flag("--sensitivity", args.sensitivity,
+                   "how much each open question of the machine moves the clocks, alone (isa/machine_spread.def)");
   CLI::Option* dump = app.add_option("--dump", args.dumps,
                                      "write views of the run: timeline (text as of llvm-mca), trace (for Perfetto), "
-                                     "viewer (for rocprof-compute-viewer), page (HTML), several with commas, or all");
+                                     "viewer (for rocprof-compute-viewer), page (HTML), several with commas, or all")
+                          ->excludes(sensitivity)
+                          ->excludes(probe);
   app.add_option("--dump-clk", args.dump_clk,
                  "FROM:TO, the clocks to dump (default: one iteration of the loop for the timeline, four for trace and "
                  "page, all for the viewer)")

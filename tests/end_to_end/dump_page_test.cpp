@@ -166,7 +166,8 @@ TEST_CASE("zyfa-sim refuses dumps in one line", "[quick][dumps][commands]") {
         Refused{{"--dump", "page", "--dump-clk", "9:3"}, "empty"},
         Refused{{"--dump", "page", "--out", kernel}, "cannot create directory"},
         Refused{{"--dump", "page", "--machine", "nominal", "--machine", "optimistic"}, "one machine"},
-        Refused{{"--out", "x"}, "--dump"}, Refused{{"--dump-clk", "1:2"}, "--dump"}}) {
+        Refused{{"--dump", "page", "--sensitivity"}, "--sensitivity"}, Refused{{"--out", "x"}, "--dump"},
+        Refused{{"--dump-clk", "1:2"}, "--dump"}}) {
     CAPTURE(refused.message);
     std::vector<std::string> arguments{kernel, "--seqlen", "256"};
     arguments.insert(arguments.end(), refused.arguments.begin(), refused.arguments.end());
