@@ -32,7 +32,7 @@ using isa::Class;
 using isa::Inst;
 
 struct Arguments {
-  AttentionShape shape{.batch = 1, .heads = 2, .kv_heads = 1, .seqlen_q = 2048, .seqlen_k = 2048};
+  AttentionShape shape{.batch = 1, .heads = 2, .kv_heads = 1, .seqlen_q = 2048, .seqlen_k = 0};
   int threads = 0, repeats = 7;
   bool json = false;
 };
@@ -175,11 +175,12 @@ int main(int argc, char** argv) {
   Arguments args;
   app.add_option("--heads", args.shape.heads, "query heads, one key/value head")->capture_default_str();
   app.add_option("--seqlen", args.shape.seqlen_q, "queries")->capture_default_str();
-  app.add_option("--seqlen-k", args.shape.seqlen_k, "keys")->capture_default_str();
+  app.add_option("--seqlen-k", args.shape.seqlen_k, "keys (default: as many as queries)");
   app.add_flag("--causal", args.shape.causal, "the causal kernel");
   app.add_option("--threads", args.threads, "host threads (default: all)");
   app.add_option("--repeats", args.repeats, "runs to take the median of")->capture_default_str();
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   CLI11_PARSE(app, argc, argv);
+  if (args.shape.seqlen_k == 0) args.shape.seqlen_k = args.shape.seqlen_q;
   return generator::exit_code_of([&args] { return run(args); });
 }

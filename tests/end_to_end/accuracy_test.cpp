@@ -159,10 +159,10 @@ void check_against_study(generator::Softmax softmax) {
 
 }  // namespace
 
-TEST_CASE("Accuracy: exact P has the study's error at 4,096 keys, and the model's", "[quick][accuracy]") {
+TEST_CASE("Accuracy: exact P has the study's error at 4,096 keys, and the model's", "[accuracy]") {
   check_against_study(generator::Softmax::exact);
 }
 
-TEST_CASE("Accuracy: lean P has the study's error at 4,096 keys, and the model's", "[quick][accuracy]") {
+TEST_CASE("Accuracy: lean P has the study's error at 4,096 keys, and the model's", "[accuracy]") {
   check_against_study(generator::Softmax::lean);
 }

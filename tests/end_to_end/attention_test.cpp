@@ -60,7 +60,7 @@ void check_placed(const Kernel& kernel, const AttentionInputs& inputs, PlacedPro
 
 }  // namespace
 
-TEST_CASE("Attention: the shapes of the first kernel", "[quick][attention]") {
+TEST_CASE("Attention: the shapes of the first kernel", "[attention]") {
   check_shapes({
       {.batch = 1, .heads = 2, .kv_heads = 1, .seqlen_q = 512, .seqlen_k = 512},
       {.batch = 2, .heads = 6, .kv_heads = 2, .seqlen_q = 1000, .seqlen_k = 1000},
@@ -82,7 +82,7 @@ TEST_CASE("Attention: lengths around the tiles", "[quick][attention]") {
 }
 
 // The lengths AITER tests its own kernels with (users.md B11).
-TEST_CASE("Attention: AITER's test lengths", "[quick][attention]") {
+TEST_CASE("Attention: AITER's test lengths", "[attention]") {
   constexpr std::pair<int, int> lengths[] = {{113, 203}, {128, 217},   {113, 211},   {108, 256},  {256, 512},
                                              {512, 256}, {1024, 1024}, {1023, 1024}, {1024, 1023}};
   std::vector<AttentionShape> shapes;

@@ -87,7 +87,7 @@ std::string summary(const std::map<std::string, int>& tally) {
 
 }  // namespace
 
-TEST_CASE("Removal: the kernels need every wait and every nop", "[quick][removal]") {
+TEST_CASE("Removal: the kernels need every wait and every nop", "[removal]") {
   for (const bool causal : {true, false}) {
     Subject subject(causal);
     CHECK(subject.noticed(subject.program()).empty());
@@ -125,7 +125,7 @@ TEST_CASE("Removal: no nop is longer than needed", "[quick][removal]") {
   }
 }
 
-TEST_CASE("Removal: no wait may leave one more outstanding", "[quick][removal]") {
+TEST_CASE("Removal: no wait may leave one more outstanding", "[removal]") {
   for (const bool causal : {true, false}) {
     Subject subject(causal);
     std::map<std::string, int> tally;

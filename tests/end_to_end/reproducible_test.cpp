@@ -52,7 +52,7 @@ std::string first_difference(const std::string& old_text, const std::string& new
 
 }  // namespace
 
-TEST_CASE("Reproducible: the same bytes on every run and from every directory", "[quick][reproducible]") {
+TEST_CASE("Reproducible: the same bytes on every run and from every directory", "[reproducible]") {
   const TemporaryDirectory elsewhere;
   for (const generator::AttentionConfig& config : all_configurations()) {
     const generator::GeneratedKernel first = generated(config), second = generated(config);

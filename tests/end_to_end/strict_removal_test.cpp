@@ -19,9 +19,15 @@ using isa::Program;
 namespace {
 
 // Whole tiles, edge tiles, tiles that only other waves need, waves without queries.
-AttentionInputs inputs(bool causal, int queries = 300, int keys = 700, double sigma = 1.5) {
-  return make_inputs({.batch = 1, .heads = 1, .kv_heads = 1, .seqlen_q = queries, .seqlen_k = keys, .causal = causal},
-                     InputKind::gaussian, sigma, 3, {.distinct_descales = true});
+AttentionInputs inputs(bool causal, int queries = 300, int keys = 700, double sigma = 1.5, int head_dim = 128) {
+  const AttentionShape shape{.batch = 1,
+                             .heads = 1,
+                             .kv_heads = 1,
+                             .seqlen_q = queries,
+                             .seqlen_k = keys,
+                             .head_dim = head_dim,
+                             .causal = causal};
+  return make_inputs(shape, InputKind::gaussian, sigma, 3, {.distinct_descales = true});
 }
 
 bool same_bits(const EmulatedRun& a, const EmulatedRun& b) {
@@ -94,11 +100,22 @@ TEST_CASE("Strict: the kernels leave nothing undefined", "[quick][strict]") {
 }
 
 TEST_CASE("Strict: taking away any wait, nop or barrier is caught", "[strict]") {
-  for (const bool causal : {false, true}) {
-    Kernel kernel = generate_kernel(causal, true);
+  // How many are not executed on the problems below; most of them: blocks of the first tile that are seen in part.
+  struct Subject {
+    generator::AttentionConfig config;
+    int never_executed;
+  };
+  using enum generator::Softmax;
+  for (const auto& [config, expected] :
+       {Subject{{.causal = false, .softmax = lean, .lse = true}, 7}, Subject{{.softmax = lean, .lse = true}, 5},
+        Subject{{.head_dim = 192, .softmax = exact}, 5}}) {
+    const bool causal = config.causal;
+    Kernel kernel = generate_kernel(config);
     // The last tile without its second half, and with all of its blocks; scores that outgrow their reference, in tiles
     // of queries that use all waves.
-    const std::array problems = {inputs(causal, 300, 700), inputs(causal, 300, 767), inputs(causal, 512, 400, 200)};
+    const int dim = config.head_dim;
+    const std::array problems = {inputs(causal, 300, 700, 1.5, dim), inputs(causal, 300, 767, 1.5, dim),
+                                 inputs(causal, 512, 400, 200, dim)};
     for (const AttentionInputs& in : problems) REQUIRE(run_strict(kernel, in).result.findings.empty());
     const Kernel kernel_as_is = kernel;
     const Program whole = kernel.code.program;
@@ -108,7 +125,7 @@ TEST_CASE("Strict: taking away any wait, nop or barrier is caught", "[strict]") 
       const Op op = whole.code[i].op;
       if (op != Op::s_waitcnt && op != Op::s_nop && op != Op::s_barrier) continue;
       kernel.code.program = without(whole, i);
-      CAPTURE(causal, i, isa::print(whole.code[i]), to_string(whole.code[i].where));
+      CAPTURE(kernel.manifest.symbol, i, isa::print(whole.code[i]), to_string(whole.code[i].where));
       const bool caught = std::ranges::any_of(problems, [&](const AttentionInputs& in) {
         const EmulatedRun run = run_strict(kernel, in);
         return run.result.trap || !run.result.findings.empty();
@@ -120,7 +137,7 @@ TEST_CASE("Strict: taking away any wait, nop or barrier is caught", "[strict]") 
       CHECK_FALSE(isa::check_hazards(kernel.code.program, isa::Machine{}).empty());
     }
     INFO(those);
-    CHECK(never_executed <= (causal ? 5 : 7));  // most: blocks of the first tile that are seen in part
+    CHECK(never_executed <= expected);
     CHECK(count(whole, Op::s_barrier) >= 3);
     CHECK(count(whole, Op::s_nop) > 3);
     CHECK(count(whole, Op::s_waitcnt) > 10);
@@ -131,7 +148,7 @@ TEST_CASE("Shuffle: the kernels compute the same bits for 50 seeds", "[quick][st
   for (const bool causal : {false, true}) {
     const Kernel kernel = generate_kernel(causal, true);
     const AttentionInputs in = inputs(causal);
-    CHECK(first_difference(kernel, in, run_on_emulator(kernel, in), 25) == 25);
+    CHECK(first_difference(kernel, in, run_on_emulator(kernel, in), 50) == 50);
     CHECK(run_shuffled(kernel, in, 1000, true).result.findings.empty());
   }
 }
@@ -140,11 +157,11 @@ TEST_CASE("Shuffle: the kernels compute the same bits for 1,000 seeds", "[strict
   for (const bool causal : {false, true}) {
     const Kernel kernel = generate_kernel(causal, true);
     const AttentionInputs in = inputs(causal, 70, 300);
-    CHECK(first_difference(kernel, in, run_on_emulator(kernel, in), 500) == 500);
+    CHECK(first_difference(kernel, in, run_on_emulator(kernel, in), 1000) == 1000);
   }
 }
 
-TEST_CASE("Shuffle: without a barrier or a wait for the tiles some seed computes something else", "[quick][strict]") {
+TEST_CASE("Shuffle: without a barrier or a wait for the tiles some seed computes something else", "[strict]") {
   Kernel kernel = generate_kernel(false, true);
   const AttentionInputs in = inputs(false);
   const EmulatedRun expected = run_on_emulator(kernel, in);

@@ -63,7 +63,7 @@ AttentionInputs with_logits(const AttentionShape& shape, double unit, const std:
 
 }  // namespace
 
-TEST_CASE("Sweep: every shape and softmax on offer", "[quick][sweep]") {
+TEST_CASE("Sweep: every shape and softmax on offer", "[sweep]") {
   for (const bool causal : {false, true})
     for (const generator::AttentionConfig& config : every_shape(causal, true)) {
       const Kernel kernel = generate_kernel(config);
