@@ -3,7 +3,9 @@
 #include "isa/error.h"
 #include "runtime_loader/kernel.h"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace zyfa::runtime {
 namespace {
@@ -22,6 +24,9 @@ constexpr std::array<AiterFormat, 9> formats = {{
     {"mxfp4", 4, 8, block, channel, false},
     {"f4f4", 4, 4, block, block, false},
 }};
+
+// Of the objects' code, as (of queries and keys, of values). Those of v4 have the first only.
+constexpr std::array<std::array<int, 2>, 3> known_head_dims = {{{128, 128}, {192, 128}, {256, 256}}};
 
 // Takes "hd<number>_" off the front.
 std::optional<int> take_head_dim(std::string_view& text) {
@@ -65,25 +70,34 @@ AiterAbi parse_aiter_abi(std::string_view name) {
   throw Error("abi '{}' is not known; accepted: aiter-v3, aiter-v3-group, aiter-v4", name);
 }
 
-AiterKernel load_aiter_kernel(const std::filesystem::path& code_object, AiterAbi abi, const AiterOverrides& overrides) {
-  const std::vector<std::byte> bytes = read_file(code_object);
-  const generator::CodeObject object = generator::read_code_object(bytes, code_object.string());
-  const generator::KernelImage& image = generator::find_kernel(object, {}, code_object.string());
+AiterKernel load_aiter_kernel(const std::filesystem::path& code_object, AiterAbi abi) {
+  return read_aiter_kernel(read_file(code_object), code_object.string(), abi);
+}
+
+AiterKernel read_aiter_kernel(std::span<const std::byte> code_object, const std::string& file, AiterAbi abi) {
+  const generator::CodeObject object = generator::read_code_object(code_object, file);
+  const generator::KernelImage& image = generator::find_kernel(object, {}, file);
   const auto name = parse_symbol(image.symbol);
-  if (!name) throw Error("{}: symbol {} is no forward attention of AITER's", code_object.string(), image.symbol);
+  if (!name) throw Error("{}: symbol {} is no forward attention of AITER's", file, image.symbol);
+  const auto known = std::span(known_head_dims).first(abi == AiterAbi::v4 ? 1 : known_head_dims.size());
+  if (std::ranges::find(known, std::array{name->head_dim, name->v_head_dim}) == known.end())
+    throw Error("{}: symbol {} has head dims {} and {}; {}", file, image.symbol, name->head_dim, name->v_head_dim,
+                abi == AiterAbi::v4 ? "objects of aiter-v4 have 128"
+                                    : "AITER's objects have 128, 192 with 128 of values, or 256");
+  if (name->causal && abi == AiterAbi::v4) throw Error("{}: aiter-v4 has no causal objects", file);
   if (name->group != (abi == AiterAbi::v3_group))
-    throw Error("{} is {} for groups of sequences; aiter-v3-group is for those that are", code_object.string(),
+    throw Error("{} is {} for groups of sequences; aiter-v3-group is for those that are", file,
                 name->group ? "an object" : "no object");
   // The BF16 objects of v3 end at lse_head.
   if (image.descriptor.kernarg_bytes > sizeof(AiterKernargs))
-    throw Error("{} takes {} bytes of arguments, AITER's objects take {} at most", code_object.string(),
-                image.descriptor.kernarg_bytes, sizeof(AiterKernargs));
+    throw Error("{} takes {} bytes of arguments, AITER's objects take {} at most", file, image.descriptor.kernarg_bytes,
+                sizeof(AiterKernargs));
   AiterKernel kernel{.abi = abi,
                      .symbol = image.symbol,
                      .format = name->format,
-                     .head_dim = overrides.head_dim.value_or(name->head_dim),
-                     .v_head_dim = overrides.v_head_dim.value_or(name->v_head_dim),
-                     .causal = overrides.causal.value_or(name->causal),
+                     .head_dim = name->head_dim,
+                     .v_head_dim = name->v_head_dim,
+                     .causal = name->causal,
                      .workgroup_size = image.max_workgroup_size,
                      .descriptor = image.descriptor,
                      .code = generator::decode(object, image)};

@@ -6,7 +6,7 @@
 
 #include <array>
 #include <filesystem>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -81,15 +81,11 @@ struct AiterKernel {
   std::uint32_t queries_per_workgroup() const { return head_dim == 192 ? 128 : 256; }
 };
 
-// What the symbol says, unless it is given.
-struct AiterOverrides {
-  std::optional<int> head_dim = std::nullopt, v_head_dim = std::nullopt;
-  std::optional<bool> causal = std::nullopt;
-};
-
 // Throws Error for a file that is none of AITER's forward attention objects, or is for another of the conventions.
-AiterKernel load_aiter_kernel(const std::filesystem::path& code_object, AiterAbi abi,
-                              const AiterOverrides& overrides = {});
+AiterKernel load_aiter_kernel(const std::filesystem::path& code_object, AiterAbi abi);
+
+// The same for bytes in memory; `file` names them in errors.
+AiterKernel read_aiter_kernel(std::span<const std::byte> code_object, const std::string& file, AiterAbi abi);
 
 // Workgroups. A causal object runs two query tiles in one workgroup, the first with the last, for equal work.
 std::array<std::uint32_t, 3> aiter_grid(const AiterKernel& kernel, int longest_seqlen_q, int heads, int sequences);

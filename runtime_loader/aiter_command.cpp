@@ -88,7 +88,7 @@ std::vector<int> parse_lengths(const std::string& option, const std::string& tex
 }
 
 int run_aiter_command(const AiterCommand& command) {
-  const AiterKernel kernel = load_aiter_kernel(command.kernel, parse_aiter_abi(command.abi), command.overrides);
+  const AiterKernel kernel = load_aiter_kernel(command.kernel, parse_aiter_abi(command.abi));
   if (command.check && !kernel.format.plain)
     throw Error("format {} has no reference; run it with --no-check", kernel.format.name);
   const AiterInputs inputs = make_aiter_inputs(kernel, command.problem);

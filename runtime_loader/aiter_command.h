@@ -12,7 +12,6 @@ namespace zyfa::runtime {
 
 struct AiterCommand {
   std::string kernel, abi;
-  AiterOverrides overrides;
   AiterProblem problem;
   std::optional<double> tolerance;  // of the relative error; the format's by default
   bool check = true, json = false;

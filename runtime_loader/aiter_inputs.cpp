@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numbers>
 
 namespace zyfa::runtime {
@@ -73,7 +74,7 @@ void encode_int8(std::vector<float>& values, AiterOperand& operand) {
 // OCP MX: the block's scale brings its largest magnitude to e4m3's largest exponent, 8.
 void encode_mxfp8(std::vector<float>& values, AiterOperand& operand) {
   for (std::size_t first = 0; first < values.size(); first += block_elements) {
-    const auto block = std::span(values).subspan(first, block_elements);
+    const auto block = std::span(values).subspan(first, std::min<std::size_t>(block_elements, values.size() - first));
     const float amax = largest_magnitude(block);
     const int exponent = amax > 0 ? std::clamp(std::ilogb(amax) - 8, -126, 126) : 0;
     operand.scales.push_back(static_cast<std::byte>(exponent + 127));
@@ -124,6 +125,17 @@ void fill_packed(AiterOperand& operand, const Extent& extent, int bits, std::siz
   operand.scale_batch_stride = operand.scale_head_stride * static_cast<std::int64_t>(extent.heads);
 }
 
+// All rows of all sequences, as one AttentionShape takes them.
+int rows_of_all(const AiterProblem& problem, int AiterSequence::*length) {
+  std::int64_t rows = 0;
+  for (const AiterSequence& s : problem.sequences) {
+    if (s.*length < 0) throw Error("a sequence of {} rows; lengths must be at least 0", s.*length);
+    rows += s.*length;
+  }
+  if (rows > std::numeric_limits<int>::max()) throw Error("{} rows of all sequences are more than 2^31 - 1", rows);
+  return static_cast<int>(rows);
+}
+
 void check(const AiterKernel& kernel, const AiterProblem& problem) {
   if (problem.sequences.empty()) throw Error("a problem needs a sequence at least");
   const int per_kv_head = problem.kv_heads > 0 ? problem.heads / problem.kv_heads : 0;
@@ -133,10 +145,31 @@ void check(const AiterKernel& kernel, const AiterProblem& problem) {
     throw Error("{} query heads for {} key/value heads; AITER's objects take 1, 2, 4, 8 or 16 for each", problem.heads,
                 problem.kv_heads);
   if (kernel.abi == AiterAbi::v4 && per_kv_head != 1) throw Error("aiter-v4 takes as many key/value heads as heads");
+  check(AttentionShape{.batch = 1,
+                       .heads = problem.heads,
+                       .kv_heads = problem.kv_heads,
+                       .seqlen_q = rows_of_all(problem, &AiterSequence::seqlen_q),
+                       .seqlen_k = rows_of_all(problem, &AiterSequence::seqlen_k),
+                       .head_dim = kernel.head_dim,
+                       .v_head_dim = kernel.v_head_dim});
+  if (kernel.format.qk_scale == AiterScale::block && kernel.head_dim % block_elements != 0)
+    throw Error("format {} has a scale for {} elements; a head dim of {} is no multiple of it", kernel.format.name,
+                block_elements, kernel.head_dim);
+  check_distribution(problem.sigma.value_or(1), problem.softmax_scale.value_or(1));
   if (kernel.abi == AiterAbi::v3_group) return;
   for (const AiterSequence& s : problem.sequences)
     if (s.seqlen_q != problem.sequences[0].seqlen_q || s.seqlen_k != problem.sequences[0].seqlen_k)
       throw Error("sequences of several lengths need an object and the ABI aiter-v3-group");
+}
+
+// Arbitrary bytes have no deviation.
+void check_packed(const AiterFormat& format, const AiterProblem& problem) {
+  const auto refuse = [&](const char* what) {
+    throw Error("{}: the packed layout of format {} is not rebuilt, it runs on arbitrary bytes", what, format.name);
+  };
+  if (problem.sigma) refuse("sigma");
+  if (problem.v_ones) refuse("V of ones");
+  if (problem.softmax_scale && format.qk_scale == AiterScale::block) refuse("softmax_scale");
 }
 
 }  // namespace
@@ -218,6 +251,7 @@ AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& pro
   const float scale = problem.softmax_scale.value_or(1 / std::sqrt(static_cast<float>(kernel.head_dim)));
   set_plain_strides(inputs.q, q_extent, format.qk_bits, q_extent.rows / batch, format.qk_scale);
   if (!format.plain) {
+    check_packed(format, problem);
     const RandomStream random(problem.seed, filler_stream);
     inputs.softmax_scale = format.qk_scale == AiterScale::block ? 1 : scale;
     const AiterOperand q = inputs.q;
@@ -229,9 +263,13 @@ AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& pro
   }
   // With block scales Q carries the softmax scale in octaves (mha_v4.py, mha_v4_q_multiplier).
   const bool scaled_q = format.qk_scale == AiterScale::block;
-  const double deviation = problem.sigma / (scale * std::sqrt(static_cast<double>(kernel.head_dim)));
-  std::vector<float> q =
-      gaussian(q_extent, scaled_q ? deviation * scale * std::numbers::log2e : deviation, problem.seed, q_stream);
+  const double sigma = problem.sigma.value_or(1), root = std::sqrt(static_cast<double>(kernel.head_dim));
+  const double deviation = scaled_q ? sigma * std::numbers::log2e / root : sigma / (scale * root);
+  // Descales and codes times descales stay normal floats.
+  if (deviation != 0 && !(deviation >= 1e-30 && deviation <= 1e30))
+    throw Error("sigma {} with softmax_scale {} takes queries of about {:.3g}, outside 1e-30 .. 1e30", sigma, scale,
+                deviation);
+  std::vector<float> q = gaussian(q_extent, deviation, problem.seed, q_stream);
   std::vector<float> k = gaussian(k_extent, 1, problem.seed, k_stream);
   std::vector<float> v =
       problem.v_ones ? std::vector<float>(v_extent.elements(), 1.0f) : gaussian(v_extent, 1, problem.seed, v_stream);

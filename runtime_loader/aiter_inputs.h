@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace zyfa::runtime {
@@ -18,7 +19,7 @@ struct AiterSequence {
 struct AiterProblem {
   std::vector<AiterSequence> sequences;  // the batch entries; of one length except for aiter-v3-group
   int heads = 1, kv_heads = 1;
-  double sigma = 1;  // of the logits
+  std::optional<double> sigma = std::nullopt;  // of the logits; 1 if not given
   std::uint64_t seed = 1;
   std::optional<float> softmax_scale = std::nullopt;  // 1 / sqrt(head_dim) if not given
   bool v_ones = false;
@@ -38,8 +39,9 @@ struct AiterInputs {
   std::vector<RealInputs> reals;  // one for each sequence, with batch 1; empty unless the format is plain
 };
 
-// Throws Error for what the kernel does not do: sequences of several lengths, causal or grouped heads with v4, a number
-// of query heads per key/value head that is no power of two up to 16.
+// Throws Error for what the kernel does not do: sequences of several lengths, grouped heads with v4, a number of query
+// heads per key/value head that is no power of two up to 16; for what make_inputs refuses; and for a sigma, a softmax
+// scale or V = 1 where the format's packed input has no place for it.
 AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& problem);
 
 // Given inputs of one sequence in the object's format, for the same problem on several objects. Throws Error for

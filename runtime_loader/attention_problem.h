@@ -81,6 +81,9 @@ struct InputOptions {
   int threads = 1;  // the result does not depend on it
 };
 
+// Throws Error unless sigma lies in 0 .. 1e6 and the scale is positive and finite.
+void check_distribution(double sigma, float softmax_scale);
+
 // Random inputs, quantised per (batch, kv head). `sigma` is the deviation of the logits, >= 0; peaked ignores
 // it. The same arguments give the same bytes on every host.
 AttentionInputs make_inputs(const AttentionShape& shape, InputKind kind, double sigma, std::uint64_t seed,

@@ -291,12 +291,16 @@ class InputMaker {
 
 }  // namespace
 
+void check_distribution(double sigma, float softmax_scale) {
+  if (!(sigma >= 0) || sigma > 1e6) throw Error("sigma is {}; it must lie in 0 .. 1e6", sigma);
+  if (!(softmax_scale > 0) || !std::isfinite(softmax_scale))
+    throw Error("softmax_scale is {}; it must be positive and finite", softmax_scale);
+}
+
 AttentionInputs make_inputs(const AttentionShape& shape, InputKind kind, double sigma, std::uint64_t seed,
                             const InputOptions& options) {
   check(shape);
-  if (!(sigma >= 0) || sigma > 1e6) throw Error("sigma is {}; it must lie in 0 .. 1e6", sigma);
-  const float scale = options.softmax_scale.value_or(1);
-  if (!(scale > 0) || !std::isfinite(scale)) throw Error("softmax_scale is {}; it must be positive and finite", scale);
+  check_distribution(sigma, options.softmax_scale.value_or(1));
   if (options.hot_key < 0 || options.hot_key >= std::max(shape.seqlen_k, 1)) {
     throw Error("hot key {} is not one of the {} keys", options.hot_key, shape.seqlen_k);
   }

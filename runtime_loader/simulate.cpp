@@ -56,7 +56,7 @@ Simulation::Own Simulation::load_own(const std::filesystem::path& code_object, c
 
 Simulation::Aiter Simulation::load_aiter(const std::filesystem::path& code_object, const SimulatedProblem& problem) {
   Aiter aiter{load_aiter_kernel(code_object, parse_aiter_abi(problem.abi)), {}, {}};
-  aiter.problem = {.sequences = {{problem.seqlen_q, problem.seqlen_k}}, .sigma = problem.sigma, .seed = problem.seed};
+  aiter.problem = {.sequences = {{problem.seqlen_q, problem.seqlen_k}}, .seed = problem.seed};
   const AiterKernel& kernel = aiter.kernel;
   if (!kernel.format.plain) {
     if (problem.input != InputKind::gaussian)

@@ -34,13 +34,12 @@ The exit code is 0 only if the kernel ran to its end and passed.
 
 struct Arguments {
   std::string kernel, manifest;
-  std::string abi, seqlens, seqlens_k;  // of AITER's objects
-  AiterOverrides overrides;
+  std::optional<std::string> abi, seqlens, seqlens_k;  // of AITER's objects
   bool no_check = false;
   AttentionShape shape{.batch = 1, .heads = 1, .seqlen_q = 512};
   std::optional<int> kv_heads, seqlen_k;  // as heads and seqlen_q if not given
   std::string input = "gaussian", layout = "bshd", q, k, v, output;
-  double sigma = 1;
+  std::optional<double> sigma;
   std::uint64_t seed = 1;
   std::optional<float> softmax_scale;
   bool distinct_descales = false, v_ones = false, json = false, strict = false;
@@ -70,7 +69,7 @@ AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
   shape.head_dim = config.head_dim;
   shape.v_head_dim = config.v_head_dim;
   shape.causal = config.causal;
-  return make_inputs(shape, parse_input_kind(args.input), args.sigma, args.seed,
+  return make_inputs(shape, parse_input_kind(args.input), args.sigma.value_or(1), args.seed,
                      {.softmax_scale = args.softmax_scale,
                       .v_ones = args.v_ones,
                       .distinct_descales = args.distinct_descales,
@@ -137,7 +136,7 @@ nlohmann::ordered_json report_json(const Arguments& args, const Kernel& kernel, 
       {"layout", args.layout},
       {"softmax_scale", inputs.softmax_scale},
       {"descales", {{"q", inputs.q_descale}, {"k", inputs.k_descale}, {"v", inputs.v_descale}}}};
-  if (args.q.empty()) json["input"] = {{"kind", args.input}, {"sigma", args.sigma}, {"seed", args.seed}};
+  if (args.q.empty()) json["input"] = {{"kind", args.input}, {"sigma", args.sigma.value_or(1)}, {"seed", args.seed}};
   add_outcome(json, run.result, run.seconds, attention_flops(s), &c, args.strict);
   return json;
 }
@@ -154,8 +153,8 @@ void print_report(const Arguments& args, const Kernel& kernel, const AttentionIn
   fmt::print("problem    batch {}, heads {} (key/value heads {}), {} queries, {} keys{}, layout {}\n", s.batch, s.heads,
              s.kv_heads, s.seqlen_q, s.seqlen_k, s.causal ? ", causal" : "", args.layout);
   if (args.q.empty())
-    fmt::print("input      {}, sigma {}, seed {}, softmax scale {:.6g}\n", args.input, args.sigma, args.seed,
-               inputs.softmax_scale);
+    fmt::print("input      {}, sigma {}, seed {}, softmax scale {:.6g}\n", args.input, args.sigma.value_or(1),
+               args.seed, inputs.softmax_scale);
   else
     fmt::print("input      {}, {}, {}, softmax scale {:.6g}\n", args.q, args.k, args.v, inputs.softmax_scale);
   print_range("q", inputs.q_descale);
@@ -176,10 +175,9 @@ void check_writable(const std::filesystem::path& file) {
 std::vector<AiterSequence> sequences_of(const Arguments& args) {
   const AttentionShape& s = args.shape;
   const int seqlen_k = args.seqlen_k.value_or(s.seqlen_q);
-  if (args.seqlens.empty())
-    return std::vector<AiterSequence>(static_cast<std::size_t>(s.batch), {s.seqlen_q, seqlen_k});
-  const std::vector<int> q = parse_lengths("--seqlens", args.seqlens);
-  const std::vector<int> k = args.seqlens_k.empty() ? q : parse_lengths("--seqlens-k", args.seqlens_k);
+  if (!args.seqlens) return std::vector<AiterSequence>(static_cast<std::size_t>(s.batch), {s.seqlen_q, seqlen_k});
+  const std::vector<int> q = parse_lengths("--seqlens", *args.seqlens);
+  const std::vector<int> k = args.seqlens_k ? parse_lengths("--seqlens-k", *args.seqlens_k) : q;
   if (q.size() != k.size()) throw Error("--seqlens has {} lengths, --seqlens-k {}", q.size(), k.size());
   std::vector<AiterSequence> sequences;
   for (std::size_t i = 0; i < q.size(); ++i) sequences.push_back({q[i], k[i]});
@@ -189,8 +187,8 @@ std::vector<AiterSequence> sequences_of(const Arguments& args) {
 int run_foreign(const Arguments& args) {
   if (args.input != "gaussian" && args.input != "ones")
     throw Error("--abi takes --input gaussian or ones, not {}", args.input);
-  if (!args.q.empty() || !args.k.empty() || !args.v.empty() || !args.output.empty())
-    throw Error("--abi takes random input only, and saves no output");
+  if (args.seqlens && parse_aiter_abi(*args.abi) != AiterAbi::v3_group)
+    throw Error("--seqlens is for --abi aiter-v3-group; {} takes --batch and --seqlen", *args.abi);
   AiterProblem problem{.sequences = sequences_of(args),
                        .heads = args.shape.heads,
                        .kv_heads = args.kv_heads.value_or(args.shape.heads),
@@ -199,8 +197,7 @@ int run_foreign(const Arguments& args) {
                        .softmax_scale = args.softmax_scale,
                        .v_ones = args.v_ones || args.input == "ones"};
   return run_aiter_command({.kernel = args.kernel,
-                            .abi = args.abi,
-                            .overrides = args.overrides,
+                            .abi = *args.abi,
                             .problem = std::move(problem),
                             .tolerance = args.tolerance,
                             .check = !args.no_check,
@@ -218,7 +215,7 @@ int run(Arguments args) {
     throw Error("tolerance {} is not a number of at least 0", *args.tolerance);
   if (!args.output.empty()) check_writable(args.output);
   if (args.threads == 0) args.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (!args.abi.empty()) return run_foreign(args);
+  if (args.abi) return run_foreign(args);
   const Kernel kernel = load_kernel(args.kernel, args.manifest);
   const AttentionInputs inputs = inputs_of(args, kernel);
   const EmulatedRun emulated = emulate(args, kernel, inputs);
@@ -246,22 +243,22 @@ int main(int argc, char** argv) {
   app.add_option("--abi", args.abi,
                  "calling convention of an object of AITER's, which has no manifest: aiter-v3, "
                  "aiter-v3-group or aiter-v4");
-  app.add_option("--head-dim", args.overrides.head_dim,
-                 "with --abi, of queries and keys (default: what the symbol says)");
-  app.add_option("--v-head-dim", args.overrides.v_head_dim, "with --abi, of values");
-  app.add_option("--causal", args.overrides.causal, "with --abi, true or false");
   app.add_option("--seqlens", args.seqlens, "with --abi aiter-v3-group, queries of each sequence: 100,200");
   app.add_option("--seqlens-k", args.seqlens_k, "keys of each, likewise (default: as --seqlens)");
   app.add_flag("--no-check", args.no_check, "with --abi, run to the end and compare nothing");
-  app.add_option("--batch", args.shape.batch, "batch entries")->capture_default_str();
-  app.add_option("--heads", args.shape.heads, "query heads")->capture_default_str();
-  app.add_option("--kv-heads", args.kv_heads, "key/value heads, a divisor of --heads (default: as --heads)");
-  app.add_option("--seqlen", args.shape.seqlen_q, "queries, and keys unless --seqlen-k is given")
+  app.add_option("--batch", args.shape.batch, "batch entries")
+      ->check(generator::positive_number)
       ->capture_default_str();
-  app.add_option("--seqlen-k", args.seqlen_k, "keys");
+  app.add_option("--heads", args.shape.heads, "query heads")->check(generator::positive_number)->capture_default_str();
+  app.add_option("--kv-heads", args.kv_heads, "key/value heads, a divisor of --heads (default: as --heads)")
+      ->check(generator::positive_number);
+  app.add_option("--seqlen", args.shape.seqlen_q, "queries, and keys unless --seqlen-k is given")
+      ->check(generator::whole_number)
+      ->capture_default_str();
+  app.add_option("--seqlen-k", args.seqlen_k, "keys")->check(generator::whole_number);
   app.add_option("--input", args.input, "gaussian, sink, ones or peaked")->capture_default_str();
-  app.add_option("--sigma", args.sigma, "standard deviation of the logits")->capture_default_str();
-  app.add_option("--seed", args.seed, "of the random input")->capture_default_str();
+  app.add_option("--sigma", args.sigma, "standard deviation of the logits (default: 1)");
+  app.add_option("--seed", args.seed, "of the random input")->check(generator::whole_number)->capture_default_str();
   app.add_option("--softmax-scale", args.softmax_scale, "default: 1 / sqrt(head dim)");
   app.add_flag("--distinct-descales", args.distinct_descales, "another magnitude for every batch entry and head");
   app.add_flag("--v-ones", args.v_ones, "V all ones with any input kind");
@@ -271,19 +268,27 @@ int main(int argc, char** argv) {
   app.add_option("--v", args.v, "values, likewise");
   app.add_option("--output", args.output, "save O to this .npy");
   app.add_option("--tolerance", args.tolerance, "largest relative error that passes (default: 0.05)");
-  app.add_option("--check-stride", args.check_stride, "compare every Nth query only")->capture_default_str();
+  app.add_option("--check-stride", args.check_stride, "compare every Nth query only")
+      ->check(generator::positive_number)
+      ->capture_default_str();
   app.add_option("--threads", args.threads, "host threads (default: all)")->check(CLI::Range(0, 1024));
   app.add_option("--max-instructions", args.max_instructions, "per wave, before a loop counts as endless")
+      ->check(generator::whole_number)
       ->capture_default_str();
   app.add_flag("--strict", args.strict, "report what the architecture leaves undefined (docs/strict.md), and fail");
-  app.add_option("--shuffle", args.shuffle_seed, "random order of waves and latencies, from this seed");
+  app.add_option("--shuffle", args.shuffle_seed, "random order of waves and latencies, from this seed")
+      ->check(generator::whole_number);
   app.add_option("--machine", args.machine_file,
                  "as zyfa-gen takes it, nominal, optimistic, pessimistic or a JSON file: arithmetic "
                  "(docs/numerics.md), wait states");
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
-  for (const char* name : {"--head-dim", "--v-head-dim", "--causal", "--seqlens", "--seqlens-k", "--no-check"})
-    app.get_option(name)->needs("--abi");
+  for (const char* name : {"--seqlens", "--no-check"}) app.get_option(name)->needs("--abi");
+  app.get_option("--seqlens-k")->needs("--seqlens");
+  for (const char* name : {"--manifest", "--q", "--k", "--v", "--output", "--layout", "--distinct-descales"})
+    app.get_option(name)->excludes("--abi");
+  for (const char* name : {"--batch", "--seqlen", "--seqlen-k"}) app.get_option(name)->excludes("--seqlens");
+  for (const char* name : {"--tolerance", "--check-stride"}) app.get_option(name)->excludes("--no-check");
   for (const char* name : {"--batch", "--heads", "--kv-heads", "--seqlen", "--seqlen-k", "--input", "--sigma", "--seed",
                            "--v-ones", "--distinct-descales"})
     for (const char* file : {"--q", "--k", "--v"}) app.get_option(name)->excludes(file);

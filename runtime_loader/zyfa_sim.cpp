@@ -190,22 +190,29 @@ int main(int argc, char** argv) {
   recorded->needs(probe);
   app.add_option("--record", args.record, "write such files of the model")->needs(probe)->excludes(recorded);
   kernel->excludes(probe);
-  app.add_option("--abi", args.problem.abi,
-                 "calling convention of an object of AITER's: aiter-v3, aiter-v3-group or aiter-v4");
+  const CLI::Option* abi = app.add_option(
+      "--abi", args.problem.abi, "calling convention of an object of AITER's: aiter-v3, aiter-v3-group or aiter-v4");
   const CLI::Option* launch = app.add_option(
       "--launch", args.problem.launch,
       "JSON description of a launch, in place of the options of a problem, for a kernel of any convention");
-  app.add_option("--batch", args.problem.batch, "batch entries")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--heads", args.problem.heads, "query heads")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--kv-heads", args.kv_heads, "key/value heads (default: as --heads)")->check(CLI::PositiveNumber);
-  app.add_option("--seqlen", args.problem.seqlen_q, "queries, and keys unless --seqlen-k is given")
-      ->check(CLI::NonNegativeNumber)
+  app.add_option("--batch", args.problem.batch, "batch entries")
+      ->check(generator::positive_number)
       ->capture_default_str();
-  app.add_option("--seqlen-k", args.seqlen_k, "keys")->check(CLI::NonNegativeNumber);
+  app.add_option("--heads", args.problem.heads, "query heads")
+      ->check(generator::positive_number)
+      ->capture_default_str();
+  app.add_option("--kv-heads", args.kv_heads, "key/value heads (default: as --heads)")
+      ->check(generator::positive_number);
+  app.add_option("--seqlen", args.problem.seqlen_q, "queries, and keys unless --seqlen-k is given")
+      ->check(generator::whole_number)
+      ->capture_default_str();
+  app.add_option("--seqlen-k", args.seqlen_k, "keys")->check(generator::whole_number);
   app.add_option("--input", args.input, "of Q, K and V: gaussian, sink, ones or peaked, as zyfa-run has them")
       ->capture_default_str();
   app.add_option("--sigma", args.problem.sigma, "standard deviation of the logits")->capture_default_str();
-  app.add_option("--seed", args.problem.seed, "of the random input")->capture_default_str();
+  app.add_option("--seed", args.problem.seed, "of the random input")
+      ->check(generator::whole_number)
+      ->capture_default_str();
   app.add_option("--machine", args.machines, "nominal, optimistic, pessimistic or a JSON file; several give a table")
       ->default_val(std::vector<std::string>{"nominal"});
   app.add_option(
@@ -233,6 +240,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   return generator::exit_code_of([&] {
     if (launch->count() > 0) check_launch_alone(app);
+    if (abi->count() > 0) parse_aiter_abi(args.problem.abi);
     return run(args);
   });
 }

@@ -1,6 +1,7 @@
 // zyfa-gen and zyfa-run as processes: what they print, what they leave behind, how they refuse.
 #include "isa/error.h"
 #include "runtime_loader/tensor_file.h"
+#include "tests/support/aiter_objects.h"
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 
@@ -283,15 +284,75 @@ TEST_CASE("zyfa-run prints its JSON for a trap as well", "[quick][commands]") {
 
 TEST_CASE("zyfa-run ignores no option", "[quick][commands]") {
   const KernelDirectory kernel;
-  check_refused(run({kernel.co(), "--head-dim", "64"}), {"--head-dim", "--abi"});
+  check_refused(run({kernel.co(), "--head-dim", "64"}), {"--head-dim"});
   check_refused(run({kernel.co(), "--no-check"}), {"--no-check", "--abi"});
   check_refused(run({kernel.co(), "--q", "q.npy", "--seqlen", "5"}), {"--seqlen", "--q"});
-  check_refused(run({kernel.co(), "--seqlen-k", "-5"}), {"seqlen_k is -5"});
-  check_refused(run({kernel.co(), "--kv-heads", "0"}), {"kv_heads is 0"});
+  check_refused(run({kernel.co(), "--seqlen-k", "-5"}), {"--seqlen-k", "-5"});
+  check_refused(run({kernel.co(), "--kv-heads", "0"}), {"--kv-heads", "0"});
   check_refused(run({kernel.co(), "--tolerance", "nan"}), {"tolerance nan"});
   check_refused(run({kernel.co(), "--heads", "2147483647", "--seqlen", "1"}), {"2147483647", "2^32"});
   check_refused(run({kernel.co(), "--output", "."}), {"cannot write", "directory"});
   check_refused(run({kernel.co(), "--manifest", "."}), {"is a directory"});
+  check_refused(run({kernel.co(), "--shuffle", "-1"}), {"--shuffle", "-1"});
+}
+
+TEST_CASE("zyfa-run --abi ignores no option", "[quick][commands][aiter]") {
+  const TemporaryDirectory directory;
+  const auto object = [&](const char* name, const char* symbol) {
+    const std::vector<std::byte> bytes = tests::aiter_stub(symbol);
+    write_text(directory.file(name), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return directory.file(name);
+  };
+  const std::string v4 = object("v4.co", "fmha_fwd_hd128_mxfp8_gfx950E");
+  const std::string group = object("group.co", "fmha_fwd_hd128_fp8_group_gfx950E");
+  const std::string packed = object("packed.co", "fmha_fwd_hd128_f4f4_gfx950E");
+  struct Case {
+    std::vector<std::string> options, words;
+  };
+  const auto refuse = [](const std::string& file, const std::string& abi, const std::vector<Case>& cases) {
+    for (const Case& c : cases) {
+      std::vector<std::string> command = {file, "--abi", abi};
+      command.insert(command.end(), c.options.begin(), c.options.end());
+      CAPTURE(command);
+      check_refused(run(command), c.words);
+    }
+  };
+  CHECK(run({v4, "--abi", "aiter-v4", "--seqlen", "5", "--no-check"}).exit_code == 0);
+  CHECK(run({group, "--abi", "aiter-v3-group", "--seqlens", "5,0", "--seqlens-k", "1,2", "--no-check"}).exit_code == 0);
+  CHECK(run({packed, "--abi", "aiter-v4", "--seqlen", "5", "--no-check"}).exit_code == 0);
+  refuse(v4, "aiter-v4",
+         {{{"--seqlen", "-5"}, {"--seqlen: '-5' is not a whole number of at least 0"}},
+          {{"--seqlen-k", "-5"}, {"--seqlen-k", "-5"}},
+          {{"--batch", "-1"}, {"--batch: '-1' is not a whole number of at least 1"}},
+          {{"--heads", "0"}, {"--heads", "0"}},
+          {{"--softmax-scale", "0"}, {"softmax_scale is 0", "positive"}},
+          {{"--sigma", "nan"}, {"sigma is nan", "0 .. 1e6"}},
+          {{"--sigma", "-1"}, {"sigma is -1"}},
+          {{"--check-stride", "0"}, {"--check-stride"}},
+          {{"--shuffle", "-1"}, {"--shuffle", "-1"}},
+          {{"--seed", "-1"}, {"--seed", "-1"}},
+          {{"--head-dim", "128"}, {"--head-dim"}},
+          {{"--causal", "true"}, {"--causal"}},
+          {{"--layout", "bhsd"}, {"--layout", "--abi"}},
+          {{"--distinct-descales"}, {"--distinct-descales", "--abi"}},
+          {{"--manifest", "nofile"}, {"--manifest", "--abi"}},
+          {{"--q", "q.npy"}, {"--q", "--abi"}},
+          {{"--output", "o.npy"}, {"--output", "--abi"}},
+          {{"--input", "sink"}, {"--input gaussian or ones"}},
+          {{"--seqlens", "5"}, {"--seqlens is for --abi aiter-v3-group", "--seqlen"}},
+          {{"--no-check", "--tolerance", "1"}, {"--no-check", "--tolerance"}},
+          {{"--no-check", "--check-stride", "2"}, {"--no-check", "--check-stride"}}});
+  refuse(group, "aiter-v3-group",
+         {{{"--seqlens-k", "5"}, {"--seqlens-k", "--seqlens"}},
+          {{"--seqlens", ""}, {"--seqlens ''", "100,200"}},
+          {{"--seqlens", "5", "--seqlens-k", ""}, {"--seqlens-k ''", "100,200"}},
+          {{"--seqlens", "5", "--seqlen", "5"}, {"--seqlens", "--seqlen"}},
+          {{"--seqlens", "5", "--seqlen-k", "5"}, {"--seqlens", "--seqlen-k"}},
+          {{"--seqlens", "5", "--batch", "1"}, {"--seqlens", "--batch"}}});
+  refuse(
+      packed, "aiter-v4",
+      {{{"--no-check", "--sigma", "2"}, {"sigma", "packed"}}, {{"--no-check", "--v-ones"}, {"V of ones", "packed"}}});
+  refuse(v4, "", {{{}, {"abi ''", "aiter-v3-group"}}});
 }
 
 TEST_CASE("zyfa-run takes tensors from files and saves its output", "[quick][commands]") {

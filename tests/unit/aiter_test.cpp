@@ -2,37 +2,22 @@
 #include "runtime_loader/aiter_command.h"
 #include "runtime_loader/aiter_run.h"
 
-#include "generator/assemble.h"
-#include "generator/link.h"
 #include "isa/error.h"
 #include "isa/numeric.h"
+#include "tests/support/aiter_objects.h"
 #include "tests/support/catch.h"
-#include "tests/support/process.h"
 
 #include <cmath>
-#include <fstream>
+#include <cstring>
+#include <limits>
 
 using namespace zyfa;
 using namespace zyfa::runtime;
 
 namespace {
 
-std::string stub_object(const TemporaryDirectory& directory, const std::string& symbol) {
-  const std::string text = fmt::format(
-      ".amdgcn_target \"amdgcn-amd-amdhsa--gfx950\"\n.amdhsa_code_object_version 5\n.text\n.globl {0}\n.p2align 8\n"
-      ".type {0},@function\n{0}:\ns_endpgm\n.L{0}_end:\n.size {0}, .L{0}_end-{0}\n"
-      ".section .rodata,\"a\",@progbits\n.p2align 6\n.amdhsa_kernel {0}\n.amdhsa_next_free_vgpr 8\n"
-      ".amdhsa_next_free_sgpr 8\n.amdhsa_accum_offset 8\n.end_amdhsa_kernel\n"
-      ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: amdgcn-amd-amdhsa--gfx950\namdhsa.kernels:\n"
-      "  - .name: {0}\n    .symbol: {0}.kd\n    .kernarg_segment_size: 656\n    .kernarg_segment_align: 8\n"
-      "    .group_segment_fixed_size: 0\n    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n"
-      "    .sgpr_count: 8\n    .vgpr_count: 8\n    .max_flat_workgroup_size: 512\n...\n.end_amdgpu_metadata\n",
-      symbol);
-  const std::vector<std::byte> bytes = generator::link(generator::assemble(text, "stub.s"));
-  const std::string file = directory.file("stub.co");
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  return file;
+AiterKernel stub(std::string_view symbol, AiterAbi abi) {
+  return read_aiter_kernel(tests::aiter_stub(symbol), "stub.co", abi);
 }
 
 std::string refusal(const std::function<void()>& action) {
@@ -60,28 +45,47 @@ constexpr AiterFormat mxfp8{"mxfp8", 8, 8, block, tensor, true};
 }  // namespace
 
 TEST_CASE("AITER symbols name head dims, format, mask and mode", "[quick][aiter]") {
-  const TemporaryDirectory directory;
-  const std::string group = stub_object(directory, "_ZN5aiter38fmha_fwd_hd192_hd128_bf16_causal_groupE");
-  const AiterKernel kernel = load_aiter_kernel(group, AiterAbi::v3_group);
+  const char* group = "_ZN5aiter38fmha_fwd_hd192_hd128_bf16_causal_groupE";
+  const AiterKernel kernel = stub(group, AiterAbi::v3_group);
   CHECK(kernel.head_dim == 192);
   CHECK(kernel.v_head_dim == 128);
   CHECK(kernel.format.name == "bf16");
   CHECK(kernel.causal);
   CHECK(kernel.workgroup_size == 512);
   CHECK(kernel.queries_per_workgroup() == 128);
-  CHECK(load_aiter_kernel(group, AiterAbi::v3_group, {.causal = false}).causal == false);
-  CHECK(refusal([&] { load_aiter_kernel(group, AiterAbi::v3); }).find("for groups of sequences") != std::string::npos);
+  CHECK(refusal([&] { stub(group, AiterAbi::v3); }).find("for groups of sequences") != std::string::npos);
 
-  const std::string plain = stub_object(directory, "_ZN5aiter28fmha_fwd_hd128_mxfp8_gfx950E");
-  CHECK(load_aiter_kernel(plain, AiterAbi::v4).format.qk_scale == block);
-  CHECK(load_aiter_kernel(plain, AiterAbi::v4).v_head_dim == 128);
+  const AiterKernel plain = stub("_ZN5aiter28fmha_fwd_hd128_mxfp8_gfx950E", AiterAbi::v4);
+  CHECK(plain.format.qk_scale == block);
+  CHECK(plain.v_head_dim == 128);
+  CHECK_FALSE(plain.causal);
   for (const char* symbol : {"attention", "fmha_fwd_hd128", "fmha_fwd_hd128_fp32E", "fmha_fwd_bf16E"}) {
-    const std::string other = stub_object(directory, symbol);
-    CHECK(refusal([&] { load_aiter_kernel(other, AiterAbi::v3); }).find("no forward attention of AITER's") !=
-          std::string::npos);
+    CHECK(refusal([&] { stub(symbol, AiterAbi::v3); }).find("no forward attention of AITER's") != std::string::npos);
   }
   CHECK(refusal([] { parse_aiter_abi("aiter-v5"); }) ==
         "abi 'aiter-v5' is not known; accepted: aiter-v3, aiter-v3-group, aiter-v4");
+}
+
+TEST_CASE("AITER's objects have few head dims", "[quick][aiter]") {
+  struct Case {
+    const char* symbol;
+    AiterAbi abi;
+    const char* refused;  // nothing if it is read
+  };
+  for (const Case& c :
+       {Case{"fmha_fwd_hd128_fp8_gfx950E", AiterAbi::v3, ""}, Case{"fmha_fwd_hd256_fp8_gfx950E", AiterAbi::v3, ""},
+        Case{"fmha_fwd_hd192_hd128_bf16E", AiterAbi::v3, ""},
+        Case{"fmha_fwd_hd192_bf16E", AiterAbi::v3, "head dims 192 and 192; AITER's objects have 128"},
+        Case{"fmha_fwd_hd129_fp8E", AiterAbi::v3, "head dims 129 and 129"},
+        Case{"fmha_fwd_hd0_fp8E", AiterAbi::v3, "head dims 0 and 0"},
+        Case{"fmha_fwd_hd99999999999_fp8E", AiterAbi::v3, "no forward attention"},
+        Case{"fmha_fwd_hd129_mxfp8_gfx950E", AiterAbi::v4, "objects of aiter-v4 have 128"},
+        Case{"fmha_fwd_hd256_mxfp8_gfx950E", AiterAbi::v4, "objects of aiter-v4 have 128"},
+        Case{"fmha_fwd_hd128_fp8_causal_gfx950E", AiterAbi::v4, "no causal objects"}}) {
+    CAPTURE(c.symbol);
+    const std::string said = refusal([&] { stub(c.symbol, c.abi); });
+    CHECK(said.find(*c.refused ? c.refused : "not refused") != std::string::npos);
+  }
 }
 
 TEST_CASE("AITER grids: causal workgroups take two tiles, groups put tiles last", "[quick][aiter]") {
@@ -120,6 +124,39 @@ TEST_CASE("AITER inputs: codes times scales are the reference's values", "[quick
                  scale = static_cast<std::uint8_t>(inputs.q.scales[i / 32]);
       CHECK(inputs.reals[0].q[i] == std::ldexp(isa::e4m3_to_float(code), scale - 127));
     }
+  }
+  // The last block was read past the end of the values.
+  SECTION("MXFP8 blocks are whole") {
+    AiterKernel kernel = kernel_of(mxfp8);
+    kernel.head_dim = kernel.v_head_dim = 100;
+    CHECK(refusal([&] { make_aiter_inputs(kernel, problem); }).find("a head dim of 100 is no multiple") !=
+          std::string::npos);
+  }
+  SECTION("numbers out of range are refused") {
+    const auto refused = [&](auto change) {
+      AiterProblem changed = problem;
+      change(changed);
+      return refusal([&] { make_aiter_inputs(kernel_of(fp8), changed); });
+    };
+    CHECK(refused([](AiterProblem& p) { p.sigma = std::nan(""); }).find("sigma is nan") == 0);
+    CHECK(refused([](AiterProblem& p) { p.sigma = -1; }).find("sigma is -1") == 0);
+    CHECK(refused([](AiterProblem& p) { p.softmax_scale = 0.0f; }).find("softmax_scale is 0") == 0);
+    CHECK(refused([](AiterProblem& p) { p.softmax_scale = 1e-38f; }).find("sigma 1 with softmax_scale 1e-38") == 0);
+    CHECK(refused([](AiterProblem& p) { p.sigma = 1e-40; }).find("sigma 1e-40 with softmax_scale") == 0);
+    CHECK(refused([](AiterProblem& p) { p.sequences[1].seqlen_k = -5; }).find("a sequence of -5 rows") == 0);
+    CHECK(refused([](AiterProblem& p) {
+            p.sequences.assign(2, {std::numeric_limits<int>::max(), 1});
+          }).find("4294967294 rows") == 0);
+    CHECK(refused([](AiterProblem& p) { p.sequences.assign(2, {1 << 29, 1}); }).find("2^32") != std::string::npos);
+  }
+  SECTION("packed formats have no sigma, no V of ones, and with block scales no softmax scale") {
+    const auto refused = [&](const AiterProblem& asked) {
+      return refusal([&] { make_aiter_inputs(kernel_of({"f4f4", 4, 4, block, block, false}), asked); });
+    };
+    CHECK(refused(problem) == "not refused");
+    CHECK(refused({.sequences = {{3, 5}}, .sigma = 1}).find("sigma: the packed layout of format f4f4") == 0);
+    CHECK(refused({.sequences = {{3, 5}}, .v_ones = true}).find("V of ones: the packed layout") == 0);
+    CHECK(refused({.sequences = {{3, 5}}, .softmax_scale = 1.0f}).find("softmax_scale: the packed layout") == 0);
   }
   SECTION("what the kernels do not do is refused") {
     problem.kv_heads = 1;
