@@ -6,7 +6,9 @@
 #include "generator/json_file.h"
 #include "generator/manifest.h"
 #include "isa/text.h"
+#include "runtime_loader/aiter_abi.h"
 #include "tests/fuzz/targets.h"
+#include "tests/support/aiter_objects.h"
 #include "tests/support/catch.h"
 #include "tests/support/machine_code.h"
 
@@ -42,6 +44,18 @@ std::string message_of(Step step) {
 }
 
 }  // namespace
+
+// Of 129 elements the fifth block of 32 was read and written past the end.
+TEST_CASE("an AITER object's head dims are those of its code", "[quick]") {
+  for (const char* symbol : {"fmha_fwd_hd129_mxfp8E", "fmha_fwd_hd33_mxfp8E", "fmha_fwd_hd128_hd1_fp8E"}) {
+    CAPTURE(symbol);
+    const fuzz::Bytes object = tests::aiter_stub(symbol);
+    CHECK(message_of([&] {
+            runtime::read_aiter_kernel(object, "stub.co", runtime::AiterAbi::v4);
+          }).find("objects of aiter-v4 have 128") != std::string::npos);
+    CHECK(fuzz::find_target("code_object").take(object) == fuzz::Outcome::accepted);  // as any kernel
+  }
+}
 
 // The shift count was the entry's number.
 TEST_CASE("a bit list of any length is refused", "[quick]") {

@@ -6,6 +6,7 @@
 #include "generator/machine_file.h"
 #include "isa/text.h"
 #include "runtime_loader/npy_header.h"
+#include "tests/support/aiter_objects.h"
 #include "tests/support/machine_code.h"
 #include "tests/support/random_inst.h"
 
@@ -141,6 +142,8 @@ std::vector<Bytes> code_object_seeds() {
   std::vector<Bytes> seeds;
   for (const int version : {4, 5, 6}) seeds.push_back(small_code_object(version, 4));
   seeds.push_back(small_code_object(5, 5));
+  for (const char* symbol : {"fmha_fwd_hd128_mxfp8_gfx950E", "fmha_fwd_hd192_hd128_bf16_causal_groupE"})
+    seeds.push_back(tests::aiter_stub(symbol));
   seeds.push_back(generator::generate({}, isa::Machine{}).code_object);
   return seeds;
 }

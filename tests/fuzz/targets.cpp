@@ -8,6 +8,7 @@
 #include "generator/manifest.h"
 #include "isa/isa.h"
 #include "isa/text.h"
+#include "runtime_loader/aiter_run.h"
 #include "runtime_loader/emulate.h"
 #include "runtime_loader/tensor_file.h"
 #include "tests/fuzz/seeds.h"
@@ -96,6 +97,23 @@ Outcome take_code(std::span<const std::byte> input) {
   return outcome_of([&] { return run_briefly(program, launch); });
 }
 
+// One query and one key on one of AITER's objects, whose symbol says what the arguments are; also from given inputs, as
+// zyfa-sim makes them.
+Outcome run_as_aiter(std::span<const std::byte> input, runtime::AiterAbi abi) {
+  const runtime::AiterKernel kernel = runtime::read_aiter_kernel(input, "input.co", abi);
+  const runtime::AiterProblem problem{.sequences = {{1, 1}}};
+  if (kernel.format.plain)
+    runtime::encode_aiter_inputs(
+        kernel, runtime::make_inputs(runtime::shape_of(kernel, problem, 0), runtime::InputKind::gaussian, 1, 1));
+  emulator::Options options;
+  options.threads = 1;
+  options.max_instructions = 300;
+  const runtime::AiterRun run =
+      runtime::run_aiter(kernel, problem, runtime::make_aiter_inputs(kernel, problem), options);
+  require(!run.result.trap || run.result.trap->message.find('\n') == std::string::npos, "a trap is one line", "");
+  return run.result.trap ? Outcome::trapped : Outcome::accepted;
+}
+
 Outcome take_code_object(std::span<const std::byte> input) {
   constexpr std::size_t most_kernels = 3;
   Outcome best = Outcome::refused;
@@ -109,6 +127,8 @@ Outcome take_code_object(std::span<const std::byte> input) {
                       }));
     return best;
   });
+  for (const auto abi : {runtime::AiterAbi::v3, runtime::AiterAbi::v3_group, runtime::AiterAbi::v4})
+    best = std::max(best, outcome_of([&] { return run_as_aiter(input, abi); }));
   return best;
 }
 

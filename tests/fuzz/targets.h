@@ -32,7 +32,8 @@ struct Target {
 };
 
 // decoder: machine code to instructions; what decodes is printed, parsed again and run.
-// code_object: a .co file to kernels; each that decodes runs a few hundred instructions in every mode of the emulator.
+// code_object: a .co file to kernels; each that decodes runs a few hundred instructions in every mode of the emulator,
+//   and as one of AITER's if its symbol says so.
 // text: a .s listing to instructions, line by line and as a program, which runs.
 // json: a configuration, a machine file and a manifest.
 // tensor: .npy and .safetensors files.
