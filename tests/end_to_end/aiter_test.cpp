@@ -4,11 +4,13 @@
 #include "runtime_loader/aiter_run.h"
 
 #include "isa/error.h"
+#include "tests/support/aiter_objects.h"
 #include "tests/support/catch.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <set>
 
 using namespace zyfa;
 using namespace zyfa::runtime;
@@ -23,7 +25,7 @@ bool contains(const fs::path& file, const char* part) {
 
 // The objects of a family in order; empty if there is no folder, which is said.
 std::vector<fs::path> objects(const char* family) {
-  const char* folder = std::getenv("ZYFA_AITER_OBJECTS");
+  const auto folder = tests::aiter_objects();
   if (!folder) {
     WARN(
         "skipped: ZYFA_AITER_OBJECTS is not set to a folder with fmha_v3_fwd/ and fmha_v4_fwd/ of ROCm/aiter's "
@@ -31,10 +33,10 @@ std::vector<fs::path> objects(const char* family) {
     return {};
   }
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(folder) / family))
+  for (const auto& entry : fs::directory_iterator(*folder / family))
     if (entry.path().extension() == ".co") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  REQUIRE_FALSE(files.empty());
+  REQUIRE(files.size() == (std::string_view(family) == "fmha_v3_fwd" ? 16 : 8));
   return files;
 }
 
@@ -128,4 +130,62 @@ TEST_CASE("AITER's v3 FP8 objects are right by latency only", "[aiter]") {
     REQUIRE(run.result.trap.has_value());
     CHECK(run.result.trap->kind == emulator::TrapKind::lds_in_flight);
   }
+}
+
+namespace {
+
+using Kinds = std::set<std::string>;
+
+const std::string m0 = "missing wait states: M0 written before LDS-DMA";
+const std::string sgpr = "missing wait states: scalar register of VALU read by VALU";
+const std::string part = "missing wait states: partly written register used by VALU";
+const std::string packed = "missing wait states: packed result used by VALU";
+const std::string swap = "missing wait states: VALU result swapped between lanes";
+const std::string valu_matrix = "missing wait states: VALU result read by a matrix instruction";
+const std::string matrix_valu = "missing wait states: XDL result read by VALU or memory";
+const std::string other_c = "missing wait states: XDL result as C of another opcode";
+const std::string race = "LDS race";
+const std::string in_flight = "register in flight";
+const std::string infinity = "infinity born";
+const std::string vmcnt = "vmcnt overflow";
+const std::string undefined = "undefined register";
+
+// The second table of docs/aiter.md. Objects for groups break the same rules as those for batches.
+const std::map<std::string, Kinds> strict_kinds = {
+    {"fmha_v3_fwd/fwd_hd128_bf16", {m0, sgpr, swap, infinity}},
+    {"fmha_v3_fwd/fwd_hd128_bf16_causal", {m0, sgpr, swap, race, infinity}},
+    {"fmha_v3_fwd/fwd_hd192_hd128_bf16", {m0, sgpr, packed, swap, race, infinity}},
+    {"fmha_v3_fwd/fwd_hd192_hd128_bf16_causal", {sgpr, packed, swap, race, infinity}},
+    {"fmha_v3_fwd/fwd_hd128_fp8", {m0, sgpr, part, race, in_flight}},
+    {"fmha_v3_fwd/fwd_hd128_fp8_causal", {m0, sgpr, part, race, in_flight}},
+    {"fmha_v3_fwd/fwd_hd256_fp8", {m0, sgpr, part, matrix_valu, race, in_flight}},
+    {"fmha_v3_fwd/fwd_hd256_fp8_causal", {m0, sgpr, part, matrix_valu, race, in_flight}},
+    {"fmha_v4_fwd/fwd_hd128_fp8", {m0, sgpr, part, other_c, race}},
+    {"fmha_v4_fwd/fwd_hd128_mxfp8", {m0, sgpr, part, other_c, race}},
+    {"fmha_v4_fwd/fwd_hd128_i8fp8", {m0, sgpr, part, valu_matrix, matrix_valu, race}},
+    {"fmha_v4_fwd/fwd_hd128_f8f6", {m0, sgpr, part, valu_matrix, other_c, race}},
+    {"fmha_v4_fwd/fwd_hd128_mxfp6", {m0, sgpr, matrix_valu, other_c, race, in_flight, infinity, vmcnt}},
+    {"fmha_v4_fwd/fwd_hd128_f6f4", {m0, sgpr, matrix_valu, other_c, race, in_flight, infinity}},
+    {"fmha_v4_fwd/fwd_hd128_mxfp4", {m0, sgpr, matrix_valu, other_c, race, vmcnt}},
+    {"fmha_v4_fwd/fwd_hd128_f4f4", {m0, sgpr, valu_matrix, other_c, race, undefined}},
+};
+
+}  // namespace
+
+TEST_CASE("Strict mode finds in AITER's objects what docs/aiter.md lists", "[aiter]") {
+  for (const std::string family : {"fmha_v3_fwd", "fmha_v4_fwd"})
+    for (const fs::path& file : objects(family.c_str())) {
+      std::string name = family + "/" + file.stem().string();
+      if (name.ends_with("_group")) name.resize(name.size() - std::string_view("_group").size());
+      CAPTURE(name);
+      const AiterKernel kernel = load_aiter_kernel(file, abi_of(file));
+      const AiterProblem problem{.sequences = {{512, 512}}};
+      emulator::Options options;
+      options.strict = true;
+      const AiterRun run = run_aiter(kernel, problem, make_aiter_inputs(kernel, problem), options);
+      REQUIRE_FALSE(run.result.trap);
+      Kinds found;
+      for (const auto& [kind, count] : run.result.finding_counts) found.insert(kind);
+      CHECK(found == strict_kinds.at(name));
+    }
 }

@@ -1,20 +1,20 @@
 // The pipe model against published measurements of AITER's objects (docs/timing.md), on the nominal machine. The
 // objects come from a folder named by ZYFA_AITER_OBJECTS.
 #include "runtime_loader/simulate.h"
+#include "tests/support/aiter_objects.h"
 #include "tests/support/catch.h"
 
 #include <cmath>
-#include <cstdlib>
 
 using namespace zyfa;
 using namespace zyfa::runtime;
 
 namespace {
 
-const char* objects() { return std::getenv("ZYFA_AITER_OBJECTS"); }
+using tests::aiter_objects;
 
 pipes::Loop loop_of(const std::string& file, const std::string& abi, const isa::Machine& machine = {}) {
-  const Simulation simulation(std::string(objects()) + "/" + file, {.abi = abi, .seqlen_q = 8192, .seqlen_k = 8192});
+  const Simulation simulation(*aiter_objects() / file, {.abi = abi, .seqlen_q = 8192, .seqlen_k = 8192});
   const pipes::Options options{.machine = machine, .on_issue = {}};
   const auto loop = pipes::find_loop(simulation.run(simulation.workgroups_per_head() - 1, options));
   REQUIRE(loop);
@@ -39,7 +39,7 @@ std::vector<double> clocks(const isa::Machine& machine) {
   constexpr double flop_per_workgroup = 256.0 * seqlen * 2 * (128 + 128);
   std::vector<double> all;
   for (const Published& p : v4) {
-    const Simulation simulation(std::string(objects()) + "/fmha_v4_fwd/fwd_hd128_" + p.format + ".co",
+    const Simulation simulation(*aiter_objects() / "fmha_v4_fwd" / fmt::format("fwd_hd128_{}.co", p.format),
                                 {.abi = "aiter-v4", .seqlen_q = seqlen, .seqlen_k = seqlen});
     const pipes::Options options{.machine = machine, .on_issue = {}};
     const auto clk = static_cast<double>(simulation.run(0, options).cycles);
@@ -64,7 +64,7 @@ bool is_in_order(const std::vector<double>& clocks) {
 }  // namespace
 
 TEST_CASE("The matrix pipe idles in AITER v3 as in Zyphra's traces", "[timing][aiter]") {
-  if (!objects()) {
+  if (!aiter_objects()) {
     WARN("skipped: ZYFA_AITER_OBJECTS names no folder");
     return;
   }
@@ -80,7 +80,7 @@ TEST_CASE("The matrix pipe idles in AITER v3 as in Zyphra's traces", "[timing][a
 }
 
 TEST_CASE("AITER v4's formats run as fast as published, at one common clock", "[timing][aiter]") {
-  if (!objects()) {
+  if (!aiter_objects()) {
     WARN("skipped: ZYFA_AITER_OBJECTS names no folder");
     return;
   }
@@ -100,7 +100,7 @@ TEST_CASE("AITER v4's formats run as fast as published, at one common clock", "[
 }
 
 TEST_CASE("Published kernels' useful matrix time is what their design says", "[timing][aiter]") {
-  if (!objects()) {
+  if (!aiter_objects()) {
     WARN("skipped: ZYFA_AITER_OBJECTS names no folder");
     return;
   }
