@@ -27,7 +27,16 @@ Json value_of(PerPass numbers) { return {numbers.p2, numbers.p4, numbers.p8, num
 // Wait states and clocks may be none; a size, a rate or a limit of zero means a mistake in the file.
 int minimum(const Parameter& parameter) {
   const std::string_view unit = parameter.unit;
-  return unit == "wait states" || unit == "clk" || unit == "0 or 1" ? 0 : 1;
+  const bool may_be_none = unit == "wait states" || unit == "clk" || unit == "0 or 1";
+  return may_be_none && parameter.name != "turn_clk" ? 0 : 1;
+}
+
+// The pipe model counts an instruction's clocks in 16 bits and reserves the LDS for some time ahead.
+constexpr int most_clk = 16383;
+
+std::int64_t maximum(const Parameter& parameter) {
+  if (parameter.unit == "0 or 1") return 1;
+  return parameter.unit == "clk" ? most_clk : std::numeric_limits<int>::max();
 }
 
 struct Key {
@@ -41,9 +50,11 @@ struct Key {
 
 int read_int(const Key& key, const Json& value) {
   const int low = minimum(key.parameter);
-  const std::int64_t high = key.parameter.unit == "0 or 1" ? 1 : std::numeric_limits<int>::max();
+  const std::int64_t high = maximum(key.parameter);
   if (!value.is_number_integer() || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
-    key.reject(high == 1 ? "0 or 1" : fmt::format("an integer of at least {}", low));
+    key.reject(high == 1          ? "0 or 1"
+               : high == most_clk ? fmt::format("an integer from {} to {}", low, high)
+                                  : fmt::format("an integer of at least {}", low));
   return value.get<int>();
 }
 

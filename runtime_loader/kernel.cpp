@@ -47,6 +47,9 @@ Kernel load_kernel(const fs::path& code_object, const fs::path& manifest) {
   const std::vector<std::byte> bytes = read_file(code_object);
   const generator::CodeObject object = generator::read_code_object(bytes, code_object.string());
   const fs::path json = manifest.empty() ? fs::path(code_object).replace_extension(".json") : manifest;
+  if (manifest.empty() && !fs::exists(json))
+    throw Error("{} has no manifest {} beside it; kernels of others take --abi, in zyfa-sim also --launch",
+                code_object.string(), json.string());
   return join(object, bytes, generator::read_manifest(json), code_object.string());
 }
 

@@ -50,7 +50,7 @@ bool all_agree(const std::vector<ProbeResult>& results, const isa::Machine& mach
   });
 }
 
-Json machine_file(const std::vector<ProbeResult>& results, std::string_view source) {
+Json machine_file(const std::vector<ProbeResult>& results, isa::Confidence confidence, std::string_view source) {
   Json file = Json::object();
   for (const ProbeResult& result : results)
     for (const Answer& answer : result.findings.answers) {
@@ -58,7 +58,7 @@ Json machine_file(const std::vector<ProbeResult>& results, std::string_view sour
       if (value.is_number()) value = std::max(0L, std::lround(value.get<double>()));
       file[std::string(answer.parameter)] = {{"value", value},
                                              {"unit", parameter_of(answer).unit},
-                                             {"confidence", isa::name(isa::Confidence::measured)},
+                                             {"confidence", isa::name(confidence)},
                                              {"source", fmt::format("probe {}, {}", result.name, source)}};
     }
   return file;

@@ -12,7 +12,8 @@ bool agrees(const schedules::Answer& answer, const isa::Machine& machine);
 bool all_agree(const std::vector<ProbeResult>& results, const isa::Machine& machine);
 
 // The answers as a machine file (generator::load_machine), `source` being each number's source.
-nlohmann::ordered_json machine_file(const std::vector<ProbeResult>& results, std::string_view source);
+nlohmann::ordered_json machine_file(const std::vector<ProbeResult>& results, isa::Confidence confidence,
+                                    std::string_view source);
 
 // Keys: parameters (name, probe, found, machine, at_most, agrees), facts (probe, what, found, assumed).
 nlohmann::ordered_json probe_json(const std::vector<ProbeResult>& results, const isa::Machine& machine);

@@ -29,7 +29,8 @@ LoadedProbe load(const nlohmann::ordered_json& entry, const std::vector<Probe>& 
   loaded.symbol = entry.at("symbol");
   loaded.out_bytes = entry.at("out_bytes");
   loaded.in_bytes = entry.at("in_bytes");
-  if (loaded.out_bytes != probe.out_bytes || loaded.in_bytes != probe.in_bytes)
+  const nlohmann::ordered_json block = {64 * probe.waves, 1, 1};
+  if (loaded.out_bytes != probe.out_bytes || loaded.in_bytes != probe.in_bytes || entry.at("block") != block)
     throw Error("{}: probe '{}' is of another version of zyfa; write it anew with zyfa-gen --probe", index.string(),
                 name);
   const fs::path file = index.parent_path() / fs::path(entry.at("code_object").get<std::string>()).filename();
@@ -39,7 +40,7 @@ LoadedProbe load(const nlohmann::ordered_json& entry, const std::vector<Probe>& 
   const generator::CodeObject object = generator::read_code_object(bytes, file.string());
   const generator::KernelImage& image = generator::find_kernel(object, loaded.symbol, file.string());
   loaded.launch = initial_state(image.descriptor);
-  loaded.launch.workgroup_size = entry.at("block");
+  loaded.launch.workgroup_size = {64 * static_cast<std::uint32_t>(probe.waves), 1, 1};
   loaded.code = generator::decode(object, image);
   return loaded;
 }
@@ -53,9 +54,10 @@ std::vector<LoadedProbe> load_probes(const fs::path& directory) {
   std::vector<LoadedProbe> probes;
   try {
     for (const auto& entry : json.at("probes")) probes.push_back(load(entry, all, index));
-  } catch (const nlohmann::json::exception& problem) {
-    throw Error("{}: not a list of probes: {}", index.string(), problem.what());
+  } catch (const nlohmann::json::exception&) {
+    throw Error("{} is not what zyfa-gen --probe writes", index.string());
   }
+  if (probes.empty()) throw Error("{} lists no probe", index.string());
   return probes;
 }
 

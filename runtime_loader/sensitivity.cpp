@@ -7,14 +7,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double percent(double clk, double nominal) { return nominal > 0 ? 100 * (clk / nominal - 1) : 0; }
+double percent(double clk, double base) { return base > 0 ? 100 * (clk / base - 1) : 0; }
 
-Json moved_json(int answer, const Moved& moved, const Moved& nominal) {
+Json moved_json(int answer, const Moved& moved, const Moved& base) {
   return {{"value", answer},
           {"loop_cycles", moved.loop_clk},
           {"cycles", moved.workgroup_clk},
-          {"loop_percent", percent(moved.loop_clk, nominal.loop_clk)},
-          {"percent", percent(moved.workgroup_clk, nominal.workgroup_clk)}};
+          {"loop_percent", percent(moved.loop_clk, base.loop_clk)},
+          {"percent", percent(moved.workgroup_clk, base.workgroup_clk)}};
 }
 
 double span_of(const SensitivityRow& row) {
@@ -40,7 +40,7 @@ Sensitivity sensitivity(const Simulation& simulation, std::uint32_t x, const std
       changed.*spread.member = answer;
       if (changed == machine) {
         ++done;
-        return all.nominal;
+        return all.base;
       }
       return clocks(changed);
     };
@@ -55,27 +55,27 @@ Json sensitivity_json(const Sensitivity& sensitivity) {
   Json questions = Json::array();
   for (const SensitivityRow& row : sensitivity.rows)
     questions.push_back({{"name", row.question},
-                         {"nominal", row.nominal},
-                         {"optimistic", moved_json(row.optimistic, row.with_optimistic, sensitivity.nominal)},
-                         {"pessimistic", moved_json(row.pessimistic, row.with_pessimistic, sensitivity.nominal)}});
+                         {"base", row.base},
+                         {"optimistic", moved_json(row.optimistic, row.with_optimistic, sensitivity.base)},
+                         {"pessimistic", moved_json(row.pessimistic, row.with_pessimistic, sensitivity.base)}});
   return {{"machine", sensitivity.machine},
           {"workgroup", sensitivity.workgroup},
-          {"cycles", sensitivity.nominal.workgroup_clk},
-          {"loop", {{"cycles", sensitivity.nominal.loop_clk}}},
+          {"cycles", sensitivity.base.workgroup_clk},
+          {"loop", {{"cycles", sensitivity.base.loop_clk}}},
           {"questions", questions}};
 }
 
 void print_sensitivity(const Sensitivity& s) {
   fmt::print("machine    {}: workgroup {}, {:.0f} clk, loop {:.1f} clk an iteration; what each answer alone changes:\n",
-             s.machine, s.workgroup, s.nominal.workgroup_clk, s.nominal.loop_clk);
-  fmt::print("{:<24} {:>8} {:>11} {:>8} {:>9} {:>12} {:>8} {:>9}\n", "question", "nominal", "optimistic", "loop %",
+             s.machine, s.workgroup, s.base.workgroup_clk, s.base.loop_clk);
+  fmt::print("{:<24} {:>8} {:>11} {:>8} {:>9} {:>12} {:>8} {:>9}\n", "question", "base", "optimistic", "loop %",
              "total %", "pessimistic", "loop %", "total %");
   for (const SensitivityRow& row : s.rows)
-    fmt::print("{:<24} {:>8} {:>11} {:>+8.1f} {:>+9.1f} {:>12} {:>+8.1f} {:>+9.1f}\n", row.question, row.nominal,
-               row.optimistic, percent(row.with_optimistic.loop_clk, s.nominal.loop_clk),
-               percent(row.with_optimistic.workgroup_clk, s.nominal.workgroup_clk), row.pessimistic,
-               percent(row.with_pessimistic.loop_clk, s.nominal.loop_clk),
-               percent(row.with_pessimistic.workgroup_clk, s.nominal.workgroup_clk));
+    fmt::print("{:<24} {:>8} {:>11} {:>+8.1f} {:>+9.1f} {:>12} {:>+8.1f} {:>+9.1f}\n", row.question, row.base,
+               row.optimistic, percent(row.with_optimistic.loop_clk, s.base.loop_clk),
+               percent(row.with_optimistic.workgroup_clk, s.base.workgroup_clk), row.pessimistic,
+               percent(row.with_pessimistic.loop_clk, s.base.loop_clk),
+               percent(row.with_pessimistic.workgroup_clk, s.base.workgroup_clk));
 }
 
 }  // namespace zyfa::runtime

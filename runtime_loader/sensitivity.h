@@ -1,5 +1,5 @@
 // How much each open question about the machine (machine_spread.def) moves a kernel's clocks: one run for each of its
-// answers, all other numbers nominal.
+// answers, all other numbers those of the machine given.
 #pragma once
 
 #include "runtime_loader/simulate.h"
@@ -18,14 +18,14 @@ struct Moved {
 
 struct SensitivityRow {
   std::string question;  // the parameter's name
-  int nominal = 0, optimistic = 0, pessimistic = 0;
+  int base = 0, optimistic = 0, pessimistic = 0;
   Moved with_optimistic, with_pessimistic;
 };
 
 struct Sensitivity {
   std::string machine;
   std::uint32_t workgroup = 0;
-  Moved nominal;
+  Moved base;
   std::vector<SensitivityRow> rows;  // the widest span of the workgroup's clocks first
 };
 

@@ -157,6 +157,13 @@ void add_choice(CLI::App& app, const std::string& name, std::optional<bool>& cho
   off->excludes(on);
 }
 
+void check_probe_alone(const CLI::App& app) {
+  for (const char* option : {"--head-dim", "--v-head-dim", "--dtype", "--softmax", "--causal", "--no-causal", "--lse",
+                             "--no-lse", "--cov", "--config", "--dump-schedule", "--machine", "--print-machine"})
+    if (app.count(option) > 0)
+      throw Error("{} does not go with --probe, whose kernels are one set for every machine", option);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -187,5 +194,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   CLI11_PARSE(app, argc, argv);
   if (probe->count() > 0 && !args.probes) args.probes.emplace();
-  return generator::exit_code_of([&args] { return run(args); });
+  return generator::exit_code_of([&] {
+    if (probe->count() > 0) check_probe_alone(app);
+    return run(args);
+  });
 }

@@ -14,6 +14,8 @@
 #include <fmt/ostream.h>
 #include <CLI/CLI.hpp>
 
+#include <array>
+
 namespace {
 
 using namespace zyfa;
@@ -85,11 +87,20 @@ void print_json(const Simulation& simulation, const std::vector<SimulatedMachine
 }
 
 // A launch description says all of the problem itself.
+constexpr std::array problem_options = {"--abi",      "--batch", "--heads", "--kv-heads", "--seqlen",
+                                        "--seqlen-k", "--input", "--sigma", "--seed"};
+
 void check_launch_alone(const CLI::App& app) {
-  for (const char* option :
-       {"--abi", "--batch", "--heads", "--kv-heads", "--seqlen", "--seqlen-k", "--input", "--sigma", "--seed"})
+  for (const char* option : problem_options)
     if (app.count(option) > 0)
       throw Error("{} does not go with --launch, whose file describes the whole launch", option);
+}
+
+void check_probe_alone(const CLI::App& app) {
+  std::vector<const char*> options(problem_options.begin(), problem_options.end());
+  options.insert(options.end(), {"--launch", "--workgroup", "--clock-ghz", "--top", "--energy", "--sensitivity"});
+  for (const char* option : options)
+    if (app.count(option) > 0) throw Error("{} does not go with --probe, which runs the probes of a directory", option);
 }
 
 // Probes instead of a kernel. The exit code is 0 if the machine's parameters came back.
@@ -112,8 +123,15 @@ int run_probes(const Arguments& args) {
   const std::vector<ProbeResult> results = evaluate_probes(recorded);
   if (args.out_machine) {
     const auto source = args.recorded ? "recorded in " + *args.recorded : "on the pipe model of machine " + name;
-    const std::string text = machine_file(results, source).dump(2) + "\n";
+    const auto confidence = args.recorded ? isa::Confidence::measured : isa::Confidence::inferred;
+    const std::string text = machine_file(results, confidence, source).dump(2) + "\n";
     generator::write_file(*args.out_machine, std::as_bytes(std::span(text)));
+    try {
+      generator::load_machine(*args.out_machine);
+    } catch (const Error& problem) {
+      std::filesystem::remove(*args.out_machine);
+      throw Error("what the probes stored makes no machine: {}", problem.what());
+    }
   }
   if (args.json) {
     nlohmann::ordered_json json = {{"machine", name}, {"modelled", !args.recorded}};
@@ -241,6 +259,7 @@ int main(int argc, char** argv) {
   return generator::exit_code_of([&] {
     if (launch->count() > 0) check_launch_alone(app);
     if (abi->count() > 0) parse_aiter_abi(args.problem.abi);
+    if (probe->count() > 0) check_probe_alone(app);
     return run(args);
   });
 }

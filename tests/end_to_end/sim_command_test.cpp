@@ -124,7 +124,7 @@ TEST_CASE("zyfa-sim lists what each open question moves", "[commands][timing]") 
     const double low = question.at("optimistic").at("cycles"), high = question.at("pessimistic").at("cycles");
     if (widest < 0) widest = std::abs(high - low);
     CHECK(std::abs(high - low) <= widest);
-    if (question.at("nominal") == question.at("optimistic").at("value")) CHECK(low == json.at("cycles"));
+    if (question.at("base") == question.at("optimistic").at("value")) CHECK(low == json.at("cycles"));
     // The kernel has an exponential for each score, and no integer packs.
     if (name == "trans_clk") CHECK(question.at("pessimistic").at("percent").get<double>() > 10);
     if (name == "pack_int_clk") CHECK(high == json.at("cycles"));

@@ -207,7 +207,7 @@ TEST_CASE("Probes give back the machines of the spread", "[quick][probes]") {
         std::visit([&](auto member) { expected.*member = machine.*member; }, parameter.member);
     const TemporaryDirectory directory;
     const std::string file = directory.file("machine.json");
-    std::ofstream(file) << machine_file(results, "a test").dump();
+    std::ofstream(file) << machine_file(results, isa::Confidence::inferred, "a test").dump();
     CHECK(generator::load_machine(file) == expected);
   }
 }
@@ -330,6 +330,8 @@ TEST_CASE("Probes: records and lists that do not fit are refused", "[quick][prob
   CHECK(mentions(problem("out_bytes", 4), "another version"));
   CHECK(mentions(problem("name", "tern"), "'tern'"));
   CHECK(mentions(problem("code_object_sha256", "0"), "sha256 differs"));
-  CHECK(mentions(problem("block", "wide"), "not a list of probes"));
+  CHECK(mentions(problem("block", "wide"), "of another version"));
+  CHECK(mentions(problem("block", {0, 1, 1}), "of another version"));
+  CHECK(mentions(problem("symbol", 7), "is not what zyfa-gen --probe writes"));
   CHECK(problem("launches", 1).empty());
 }
