@@ -72,7 +72,7 @@ TEST_CASE("AITER's objects agree with attention in double precision", "[aiter]")
     for (const fs::path& file : objects(family)) {
       CAPTURE(file.filename().string());
       const AiterKernel kernel = load_aiter_kernel(file, abi_of(file));
-      for (const AiterProblem& problem : problems_of(kernel.abi)) {
+      for (AiterProblem problem : problems_of(kernel.abi)) {
         if (kernel.format.plain) {
           const Comparison c = run_and_compare(kernel, problem);
           CAPTURE(problem.sequences[0].seqlen_q, c.relative_error, c.max_element_error, c.lse_max_error);
@@ -80,6 +80,7 @@ TEST_CASE("AITER's objects agree with attention in double precision", "[aiter]")
         } else {
           // Less than a tile of keys is more than AITER's own tests ask of the packed formats, and f4f4 fails it.
           if (problem.sequences[0].seqlen_k < 128) continue;
+          problem.sigma.reset();
           const AiterInputs inputs = make_aiter_inputs(kernel, problem);
           const auto trap = run_aiter(kernel, problem, inputs).result.trap;
           CHECK((trap ? trap->message : "") == "");
