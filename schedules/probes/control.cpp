@@ -2,6 +2,8 @@
 #include "schedules/probes/groups.h"
 #include "schedules/probes/stopwatch.h"
 
+#include <fmt/format.h>
+
 namespace zyfa::schedules {
 namespace {
 
@@ -90,8 +92,28 @@ Probe scalar_memory() {
                      }});
 }
 
+// Straight code of 8 bytes an instruction, the longest that there is: fetches keep up if one wave issues one a turn,
+// and two waves on a SIMD one each two turns, as they share its scalar issue.
+Probe fetch() {
+  const Block moves = repeat([](Bench& b, int i) { b.k.s_mov_b32(b.scratch, 0x12345 + i); });
+  const std::vector<int> many{64, 256};
+  return make_probe({.name = "fetch",
+                     .question = "whether instructions of 8 bytes arrive as fast as they can issue",
+                     .parameters = {},
+                     .measurements = {turns(one_wave),
+                                      {"one wave", many, one_wave, moves},
+                                      {"two waves", many, two_on_a_simd, moves}},
+                     .evaluate = [](const Readings& r) {
+                       const auto fact = [&](std::string_view waves) {
+                         return Fact{fmt::format("s_mov_b32 of 8 bytes, {}, clk an instruction of the SIMD", waves),
+                                     fmt::format("{:g}", r.slope(waves) / (waves == "two waves" ? 2 : 1)), ""};
+                       };
+                       return Findings{{}, {fact("one wave"), fact("two waves")}};
+                     }});
+}
+
 }  // namespace
 
-std::vector<Probe> control_probes() { return {turn(), valu_chain(), barrier(), branch(), scalar_memory()}; }
+std::vector<Probe> control_probes() { return {turn(), valu_chain(), barrier(), branch(), fetch(), scalar_memory()}; }
 
 }  // namespace zyfa::schedules
