@@ -58,7 +58,13 @@ int read_int(const Key& key, const Json& value) {
   return value.get<int>();
 }
 
-void read(const Key& key, const Json& value, int& number) { number = read_int(key, value); }
+void read(const Key& key, const Json& value, int& number) {
+  const int given = read_int(key, value);
+  // Emulator and model are built for these.
+  const bool is_fixed = key.parameter.name == "simds_per_cu" || key.parameter.name == "wave_lanes";
+  if (is_fixed && given != number) key.reject(fmt::format("{} and nothing else", number));
+  number = given;
+}
 
 void read(const Key& key, const Json& value, double& number) {
   // An energy may be none: whoever leaves something out of the sum says 0.

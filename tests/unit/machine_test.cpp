@@ -86,6 +86,7 @@ TEST_CASE("Mistakes in a machine file are named with their key", "[quick][machin
   CHECK(names(problem_with(R"({"lds_banks": 2.5})"), "\"lds_banks\" takes an integer"));
   CHECK(names(problem_with(R"({"lds_banks": 0})"), "\"lds_banks\" takes an integer of at least 1"));
   CHECK(names(problem_with(R"({"trans_clk": 65540})"), "\"trans_clk\" takes an integer from 0 to 16383"));
+  CHECK(names(problem_with(R"({"simds_per_cu": 8})"), "\"simds_per_cu\" takes 4 and nothing else"));
   CHECK(names(problem_with(R"({"turn_clk": 0})"), "\"turn_clk\" takes an integer from 1 to 16383"));
   CHECK(names(problem_with(R"({"lds_banks": 5000000000})"), "\"lds_banks\" takes an integer"));
   CHECK(names(problem_with(R"({"clock_ghz": "fast"})"), "\"clock_ghz\" takes a positive number"));
