@@ -91,7 +91,7 @@ TEST_CASE("Attention: AITER's test lengths", "[attention]") {
   check_shapes(shapes);
 }
 
-TEST_CASE("Attention: any number of query heads per key/value head", "[quick][attention]") {
+TEST_CASE("Attention: any number of query heads per key/value head", "[attention]") {
   std::vector<AttentionShape> shapes;
   for (const int ratio : {1, 3, 5, 6, 7, 12})
     shapes.push_back({.batch = 2, .heads = 3 * ratio, .kv_heads = 3, .seqlen_q = 40, .seqlen_k = 150});
@@ -129,7 +129,7 @@ TEST_CASE("Attention: no queries are no launch", "[quick][attention]") {
   CHECK(checked.run.result.instructions == 0);
 }
 
-TEST_CASE("Attention: layouts", "[quick][attention]") {
+TEST_CASE("Attention: layouts", "[attention]") {
   for (const bool causal : {false, true}) {
     const Kernel kernel = generate_kernel(causal, true);
     const AttentionShape shape{
