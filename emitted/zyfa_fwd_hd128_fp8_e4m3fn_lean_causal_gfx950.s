@@ -278,8 +278,9 @@
 .file 3 "schedules/ping_pong.cpp"
 .file 4 "schedules/limits.cpp"
 .file 5 "schedules/tiles.cpp"
-.file 6 "schedules/products.cpp"
-.file 7 "schedules/output.cpp"
+.file 6 "schedules/walk.cpp"
+.file 7 "schedules/products.cpp"
+.file 8 "schedules/output.cpp"
 zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950:
   .loc 1 17 0
   s_load_dwordx16 s[8:23], s[0:1], 0x0                                   ; schedules/arguments.cpp:17
@@ -383,30 +384,30 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950:
   v_mul_f32_e32 v3, s72, v3                                              ; schedules/arguments.cpp:125
   .loc 1 126 0
   v_mul_f32_e32 v3, 0x3fb8aa3b, v3                                       ; schedules/arguments.cpp:126
+  .loc 2 49 0
+  v_max_f32_e32 v3, 0xf800000, v3                                        ; schedules/softmax.cpp:49
+  .loc 2 50 0
+  v_min_f32_e32 v3, 0x4d000000, v3                                       ; schedules/softmax.cpp:50
   .loc 2 51 0
-  v_max_f32_e32 v3, 0xf800000, v3                                        ; schedules/softmax.cpp:51
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:51
   .loc 2 52 0
-  v_min_f32_e32 v3, 0x4d000000, v3                                       ; schedules/softmax.cpp:52
+  v_mul_f32_e32 v4, 0x71800000, v3                                       ; schedules/softmax.cpp:52
   .loc 2 53 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:53
-  .loc 2 54 0
-  v_mul_f32_e32 v4, 0x71800000, v3                                       ; schedules/softmax.cpp:54
+  v_mul_f32_e32 v3, 0x30800000, v3                                       ; schedules/softmax.cpp:53
   .loc 2 55 0
-  v_mul_f32_e32 v3, 0x30800000, v3                                       ; schedules/softmax.cpp:55
-  .loc 2 57 0
-  v_readfirstlane_b32 s69, v4                                            ; schedules/softmax.cpp:57
-  .loc 2 58 0
-  v_readfirstlane_b32 s70, v3                                            ; schedules/softmax.cpp:58
-  .loc 3 380 0
-  s_mov_b32 s0, s2                                                       ; schedules/ping_pong.cpp:380
-  .loc 3 306 0
-  s_add_u32 s71, s64, 0xff                                               ; schedules/ping_pong.cpp:306
-  .loc 3 307 0
-  s_lshr_b32 s71, s71, 8                                                 ; schedules/ping_pong.cpp:307
-  .loc 3 308 0
-  s_sub_u32 s71, s71, 1                                                  ; schedules/ping_pong.cpp:308
-  .loc 3 309 0
-  s_sub_u32 s2, s71, s2                                                  ; schedules/ping_pong.cpp:309
+  v_readfirstlane_b32 s69, v4                                            ; schedules/softmax.cpp:55
+  .loc 2 56 0
+  v_readfirstlane_b32 s70, v3                                            ; schedules/softmax.cpp:56
+  .loc 3 282 0
+  s_mov_b32 s0, s2                                                       ; schedules/ping_pong.cpp:282
+  .loc 3 208 0
+  s_add_u32 s71, s64, 0xff                                               ; schedules/ping_pong.cpp:208
+  .loc 3 209 0
+  s_lshr_b32 s71, s71, 8                                                 ; schedules/ping_pong.cpp:209
+  .loc 3 210 0
+  s_sub_u32 s71, s71, 1                                                  ; schedules/ping_pong.cpp:210
+  .loc 3 211 0
+  s_sub_u32 s2, s71, s2                                                  ; schedules/ping_pong.cpp:211
 second_tile:
   .loc 1 70 0
   s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:70
@@ -512,18 +513,18 @@ second_tile:
   s_mul_i32 s78, s80, s24                                                ; schedules/arguments.cpp:113
   .loc 1 114 0
   s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:114
+  .loc 5 188 0
+  v_and_b32_e32 v20, 31, v1                                              ; schedules/tiles.cpp:188
   .loc 5 189 0
-  v_and_b32_e32 v20, 31, v1                                              ; schedules/tiles.cpp:189
-  .loc 5 190 0
-  v_mul_lo_u32 v20, v20, s24                                             ; schedules/tiles.cpp:190
+  v_mul_lo_u32 v20, v20, s24                                             ; schedules/tiles.cpp:189
   .loc 5 20 0
   v_bfe_u32 v21, v1, 5, 1                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v21, 16, v21                                         ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v20, v20, v21                                            ; schedules/tiles.cpp:29
-  .loc 5 194 0
-  buffer_load_dwordx4 v[4:7], v20, s[76:79], 0 offen                     ; schedules/tiles.cpp:194
+  .loc 5 35 0
+  v_add_u32_e32 v20, v20, v21                                            ; schedules/tiles.cpp:35
+  .loc 5 193 0
+  buffer_load_dwordx4 v[4:7], v20, s[76:79], 0 offen                     ; schedules/tiles.cpp:193
   buffer_load_dwordx4 v[8:11], v20, s[76:79], 0 offen offset:32
   buffer_load_dwordx4 v[12:15], v20, s[76:79], 0 offen offset:64
   buffer_load_dwordx4 v[16:19], v20, s[76:79], 0 offen offset:96
@@ -561,46 +562,46 @@ second_tile:
   v_bfe_u32 v23, v1, 2, 3                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v23, 1, v23                                          ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v21, v21, v23                                            ; schedules/tiles.cpp:29
-  .loc 5 36 0
-  s_bfe_u32 s83, s5, 0x10002                                             ; schedules/tiles.cpp:36
-  .loc 5 37 0
-  s_mul_i32 s83, s83, 64                                                 ; schedules/tiles.cpp:37
-  .loc 5 38 0
-  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:38
-  .loc 5 36 0
-  s_bfe_u32 s83, s5, 0x20000                                             ; schedules/tiles.cpp:36
-  .loc 5 37 0
-  s_mul_i32 s83, s83, 8                                                  ; schedules/tiles.cpp:37
-  .loc 5 38 0
-  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:38
+  .loc 5 35 0
+  v_add_u32_e32 v21, v21, v23                                            ; schedules/tiles.cpp:35
+  .loc 5 26 0
+  s_bfe_u32 s83, s5, 0x10002                                             ; schedules/tiles.cpp:26
+  .loc 5 27 0
+  s_mul_i32 s83, s83, 64                                                 ; schedules/tiles.cpp:27
+  .loc 5 43 0
+  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:43
+  .loc 5 26 0
+  s_bfe_u32 s83, s5, 0x20000                                             ; schedules/tiles.cpp:26
+  .loc 5 27 0
+  s_mul_i32 s83, s83, 8                                                  ; schedules/tiles.cpp:27
+  .loc 5 43 0
+  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:43
   .loc 5 20 0
   v_bfe_u32 v22, v1, 0, 2                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v22, 16, v22                                         ; schedules/tiles.cpp:21
-  .loc 5 43 0
-  v_mul_lo_u32 v20, v21, s30                                             ; schedules/tiles.cpp:43
-  .loc 5 44 0
-  v_add_u32_e32 v20, v20, v22                                            ; schedules/tiles.cpp:44
+  .loc 5 48 0
+  v_mul_lo_u32 v20, v21, s30                                             ; schedules/tiles.cpp:48
+  .loc 5 49 0
+  v_add_u32_e32 v20, v20, v22                                            ; schedules/tiles.cpp:49
+  .loc 5 26 0
+  s_bfe_u32 s75, s5, 0x10002                                             ; schedules/tiles.cpp:26
+  .loc 5 27 0
+  s_mul_i32 s75, s75, 0x2080                                             ; schedules/tiles.cpp:27
+  .loc 5 26 0
+  s_bfe_u32 s82, s5, 0x20000                                             ; schedules/tiles.cpp:26
+  .loc 5 27 0
+  s_mul_i32 s82, s82, 0x410                                              ; schedules/tiles.cpp:27
+  .loc 5 89 0
+  s_add_u32 s75, s75, s82                                                ; schedules/tiles.cpp:89
+  .loc 5 62 0
+  s_mov_b64 s[76:77], s[80:81]                                           ; schedules/tiles.cpp:62
+  .loc 5 63 0
+  s_mov_b32 s79, 0x20000                                                 ; schedules/tiles.cpp:63
+  .loc 5 64 0
+  s_mul_i32 s74, s30, 0x80                                               ; schedules/tiles.cpp:64
   .loc 5 65 0
-  s_bfe_u32 s75, s5, 0x10002                                             ; schedules/tiles.cpp:65
-  .loc 5 66 0
-  s_mul_i32 s75, s75, 0x2080                                             ; schedules/tiles.cpp:66
-  .loc 5 65 0
-  s_bfe_u32 s82, s5, 0x20000                                             ; schedules/tiles.cpp:65
-  .loc 5 66 0
-  s_mul_i32 s82, s82, 0x410                                              ; schedules/tiles.cpp:66
-  .loc 5 90 0
-  s_add_u32 s75, s75, s82                                                ; schedules/tiles.cpp:90
-  .loc 5 57 0
-  s_mov_b64 s[76:77], s[80:81]                                           ; schedules/tiles.cpp:57
-  .loc 5 58 0
-  s_mov_b32 s79, 0x20000                                                 ; schedules/tiles.cpp:58
-  .loc 5 59 0
-  s_mul_i32 s74, s30, 0x80                                               ; schedules/tiles.cpp:59
-  .loc 5 60 0
-  s_add_u32 s75, s75, 0                                                  ; schedules/tiles.cpp:60
+  s_add_u32 s75, s75, 0                                                  ; schedules/tiles.cpp:65
   .loc 1 88 0
   s_mov_b64 s[86:87], s[12:13]                                           ; schedules/arguments.cpp:88
   .loc 1 78 0
@@ -635,52 +636,52 @@ second_tile:
   v_bfe_u32 v25, v1, 4, 2                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v25, 16, v25                                         ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v23, v23, v25                                            ; schedules/tiles.cpp:29
-  .loc 5 36 0
-  s_bfe_u32 s88, s5, 0x10002                                             ; schedules/tiles.cpp:36
-  .loc 5 37 0
-  s_mul_i32 s88, s88, 64                                                 ; schedules/tiles.cpp:37
-  .loc 5 38 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:38
-  .loc 5 36 0
-  s_bfe_u32 s88, s5, 0x10001                                             ; schedules/tiles.cpp:36
-  .loc 5 37 0
-  s_mul_i32 s88, s88, 8                                                  ; schedules/tiles.cpp:37
-  .loc 5 38 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:38
-  .loc 5 36 0
-  s_bfe_u32 s88, s5, 0x10000                                             ; schedules/tiles.cpp:36
-  .loc 5 37 0
-  s_mul_i32 s88, s88, 2                                                  ; schedules/tiles.cpp:37
-  .loc 5 38 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:38
+  .loc 5 35 0
+  v_add_u32_e32 v23, v23, v25                                            ; schedules/tiles.cpp:35
+  .loc 5 26 0
+  s_bfe_u32 s88, s5, 0x10002                                             ; schedules/tiles.cpp:26
+  .loc 5 27 0
+  s_mul_i32 s88, s88, 64                                                 ; schedules/tiles.cpp:27
+  .loc 5 43 0
+  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  .loc 5 26 0
+  s_bfe_u32 s88, s5, 0x10001                                             ; schedules/tiles.cpp:26
+  .loc 5 27 0
+  s_mul_i32 s88, s88, 8                                                  ; schedules/tiles.cpp:27
+  .loc 5 43 0
+  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  .loc 5 26 0
+  s_bfe_u32 s88, s5, 0x10000                                             ; schedules/tiles.cpp:26
+  .loc 5 27 0
+  s_mul_i32 s88, s88, 2                                                  ; schedules/tiles.cpp:27
+  .loc 5 43 0
+  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
   .loc 5 20 0
   v_bfe_u32 v24, v1, 0, 3                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v24, 16, v24                                         ; schedules/tiles.cpp:21
-  .loc 5 43 0
-  v_mul_lo_u32 v21, v23, s36                                             ; schedules/tiles.cpp:43
-  .loc 5 44 0
-  v_add_u32_e32 v21, v21, v24                                            ; schedules/tiles.cpp:44
-  .loc 5 111 0
-  v_add_u32_e32 v23, 4, v23                                              ; schedules/tiles.cpp:111
-  .loc 5 43 0
-  v_mul_lo_u32 v22, v23, s36                                             ; schedules/tiles.cpp:43
-  .loc 5 44 0
-  v_add_u32_e32 v22, v22, v24                                            ; schedules/tiles.cpp:44
-  .loc 5 113 0
-  s_mul_i32 s85, s5, 0x820                                               ; schedules/tiles.cpp:113
-  .loc 5 57 0
-  s_mov_b64 s[80:81], s[86:87]                                           ; schedules/tiles.cpp:57
-  .loc 5 58 0
-  s_mov_b32 s83, 0x20000                                                 ; schedules/tiles.cpp:58
-  .loc 5 59 0
-  s_mul_i32 s84, s36, 0x80                                               ; schedules/tiles.cpp:59
-  .loc 5 60 0
-  s_add_u32 s85, s85, 0x4100                                             ; schedules/tiles.cpp:60
-  .loc 2 74 0
-  v_mov_b32_e32 v170, 0                                                  ; schedules/softmax.cpp:74
+  .loc 5 48 0
+  v_mul_lo_u32 v21, v23, s36                                             ; schedules/tiles.cpp:48
+  .loc 5 49 0
+  v_add_u32_e32 v21, v21, v24                                            ; schedules/tiles.cpp:49
+  .loc 5 110 0
+  v_add_u32_e32 v23, 4, v23                                              ; schedules/tiles.cpp:110
+  .loc 5 48 0
+  v_mul_lo_u32 v22, v23, s36                                             ; schedules/tiles.cpp:48
+  .loc 5 49 0
+  v_add_u32_e32 v22, v22, v24                                            ; schedules/tiles.cpp:49
+  .loc 5 112 0
+  s_mul_i32 s85, s5, 0x820                                               ; schedules/tiles.cpp:112
+  .loc 5 62 0
+  s_mov_b64 s[80:81], s[86:87]                                           ; schedules/tiles.cpp:62
+  .loc 5 63 0
+  s_mov_b32 s83, 0x20000                                                 ; schedules/tiles.cpp:63
+  .loc 5 64 0
+  s_mul_i32 s84, s36, 0x80                                               ; schedules/tiles.cpp:64
+  .loc 5 65 0
+  s_add_u32 s85, s85, 0x4100                                             ; schedules/tiles.cpp:65
+  .loc 2 72 0
+  v_mov_b32_e32 v170, 0                                                  ; schedules/softmax.cpp:72
   v_mov_b32_e32 v171, 0
   v_mov_b32_e32 v172, 0
   v_mov_b32_e32 v173, 0
@@ -696,8 +697,8 @@ second_tile:
   v_mov_b32_e32 v183, 0
   v_mov_b32_e32 v184, 0
   v_mov_b32_e32 v185, 0
-  .loc 2 76 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:76
+  .loc 2 74 0
+  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:74
   v_mov_b32_e32 v189, 0
   v_mov_b32_e32 v190, 0
   v_mov_b32_e32 v191, 0
@@ -705,14 +706,14 @@ second_tile:
   v_mov_b32_e32 v193, 0
   v_mov_b32_e32 v194, 0
   v_mov_b32_e32 v195, 0
-  .loc 2 77 0
-  v_mov_b32_e32 v169, 0                                                  ; schedules/softmax.cpp:77
-  .loc 2 78 0
-  v_mov_b32_e32 v196, 0x4b00007f                                         ; schedules/softmax.cpp:78
+  .loc 2 75 0
+  v_mov_b32_e32 v169, 0                                                  ; schedules/softmax.cpp:75
+  .loc 2 76 0
+  v_mov_b32_e32 v196, 0x4b00007f                                         ; schedules/softmax.cpp:76
+  .loc 2 80 0
+  v_mov_b32_e32 v197, 0x780ccd                                           ; schedules/softmax.cpp:80
   .loc 2 82 0
-  v_mov_b32_e32 v197, 0x780ccd                                           ; schedules/softmax.cpp:82
-  .loc 2 84 0
-  v_mov_b32_e32 v186, 0x4b00007f                                         ; schedules/softmax.cpp:84
+  v_mov_b32_e32 v186, 0x4b00007f                                         ; schedules/softmax.cpp:82
   v_mov_b32_e32 v187, 0x4b00007f
   .loc 2 183 0
   s_flbit_i32_b32 s86, s72                                               ; schedules/softmax.cpp:183
@@ -720,38 +721,38 @@ second_tile:
   s_add_u32 s86, s86, 0x8e                                               ; schedules/softmax.cpp:184
   .loc 2 185 0
   s_lshl_b32 s86, s86, 23                                                ; schedules/softmax.cpp:185
-  .loc 2 96 0
-  v_and_b32_e32 v203, 7, v1                                              ; schedules/softmax.cpp:96
-  .loc 2 97 0
-  v_cmp_eq_u32_e64 s[88:89], 0, v203                                     ; schedules/softmax.cpp:97
+  .loc 2 94 0
+  v_and_b32_e32 v203, 7, v1                                              ; schedules/softmax.cpp:94
+  .loc 2 95 0
+  v_cmp_eq_u32_e64 s[88:89], 0, v203                                     ; schedules/softmax.cpp:95
+  .loc 2 100 0
+  v_mov_b32_e32 v203, 0x38383838                                         ; schedules/softmax.cpp:100
+  .loc 2 101 0
+  s_nop 0                                                                ; schedules/softmax.cpp:101
   .loc 2 102 0
-  v_mov_b32_e32 v203, 0x38383838                                         ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  s_nop 0                                                                ; schedules/softmax.cpp:103
-  .loc 2 104 0
-  v_cndmask_b32_e64 v198, 0, v203, s[88:89]                              ; schedules/softmax.cpp:104
+  v_cndmask_b32_e64 v198, 0, v203, s[88:89]                              ; schedules/softmax.cpp:102
   v_cndmask_b32_e64 v199, 0, v203, s[88:89]
-  .loc 2 96 0
-  v_and_b32_e32 v203, 7, v1                                              ; schedules/softmax.cpp:96
-  .loc 2 97 0
-  v_cmp_eq_u32_e64 s[88:89], 4, v203                                     ; schedules/softmax.cpp:97
+  .loc 2 94 0
+  v_and_b32_e32 v203, 7, v1                                              ; schedules/softmax.cpp:94
+  .loc 2 95 0
+  v_cmp_eq_u32_e64 s[88:89], 4, v203                                     ; schedules/softmax.cpp:95
+  .loc 2 100 0
+  v_mov_b32_e32 v203, 0x38383838                                         ; schedules/softmax.cpp:100
+  .loc 2 101 0
+  s_nop 0                                                                ; schedules/softmax.cpp:101
   .loc 2 102 0
-  v_mov_b32_e32 v203, 0x38383838                                         ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  s_nop 0                                                                ; schedules/softmax.cpp:103
-  .loc 2 104 0
-  v_cndmask_b32_e64 v200, 0, v203, s[88:89]                              ; schedules/softmax.cpp:104
+  v_cndmask_b32_e64 v200, 0, v203, s[88:89]                              ; schedules/softmax.cpp:102
   v_cndmask_b32_e64 v201, 0, v203, s[88:89]
-  .loc 2 96 0
-  v_and_b32_e32 v203, 8, v1                                              ; schedules/softmax.cpp:96
-  .loc 2 97 0
-  v_cmp_eq_u32_e64 s[88:89], 0, v203                                     ; schedules/softmax.cpp:97
-  .loc 2 107 0
-  v_mov_b32_e32 v203, 0x44444444                                         ; schedules/softmax.cpp:107
+  .loc 2 94 0
+  v_and_b32_e32 v203, 8, v1                                              ; schedules/softmax.cpp:94
+  .loc 2 95 0
+  v_cmp_eq_u32_e64 s[88:89], 0, v203                                     ; schedules/softmax.cpp:95
+  .loc 2 105 0
+  v_mov_b32_e32 v203, 0x44444444                                         ; schedules/softmax.cpp:105
+  .loc 2 106 0
+  v_mov_b32_e32 v202, 0xeeeeeeee                                         ; schedules/softmax.cpp:106
   .loc 2 108 0
-  v_mov_b32_e32 v202, 0xeeeeeeee                                         ; schedules/softmax.cpp:108
-  .loc 2 110 0
-  v_cndmask_b32_e64 v202, v202, v203, s[88:89]                           ; schedules/softmax.cpp:110
+  v_cndmask_b32_e64 v202, v202, v203, s[88:89]                           ; schedules/softmax.cpp:108
   .loc 5 20 0
   v_bfe_u32 v203, v1, 0, 3                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
@@ -760,14 +761,14 @@ second_tile:
   v_bfe_u32 v204, v1, 3, 2                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v204, 0x410, v204                                    ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v203, v203, v204                                         ; schedules/tiles.cpp:29
+  .loc 5 35 0
+  v_add_u32_e32 v203, v203, v204                                         ; schedules/tiles.cpp:35
   .loc 5 20 0
   v_bfe_u32 v204, v1, 5, 1                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v204, 16, v204                                       ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v203, v203, v204                                         ; schedules/tiles.cpp:29
+  .loc 5 35 0
+  v_add_u32_e32 v203, v203, v204                                         ; schedules/tiles.cpp:35
   .loc 5 20 0
   v_bfe_u32 v204, v1, 0, 1                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
@@ -776,40 +777,40 @@ second_tile:
   v_bfe_u32 v205, v1, 1, 1                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v205, 0x80, v205                                     ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:29
+  .loc 5 35 0
+  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
   .loc 5 20 0
   v_bfe_u32 v205, v1, 2, 2                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v205, 0x820, v205                                    ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:29
+  .loc 5 35 0
+  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
   .loc 5 20 0
   v_bfe_u32 v205, v1, 4, 1                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v205, 16, v205                                       ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:29
+  .loc 5 35 0
+  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
   .loc 5 20 0
   v_bfe_u32 v205, v1, 5, 1                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
   v_mul_u32_u24_e32 v205, 0x410, v205                                    ; schedules/tiles.cpp:21
-  .loc 5 29 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:29
-  .loc 5 162 0
-  v_add_u32_e32 v204, 0x4100, v204                                       ; schedules/tiles.cpp:162
-  .loc 3 336 0
-  s_and_b32 s90, s71, 0xffffff80                                         ; schedules/ping_pong.cpp:336
-  .loc 3 337 0
-  s_mov_b32 s87, 0                                                       ; schedules/ping_pong.cpp:337
-  .loc 3 338 0
-  s_mov_b32 s88, 0                                                       ; schedules/ping_pong.cpp:338
-  .loc 3 339 0
-  s_mov_b32 s89, 0x10400                                                 ; schedules/ping_pong.cpp:339
-  .loc 3 340 0
-  v_mov_b32_e32 v23, v203                                                ; schedules/ping_pong.cpp:340
-  .loc 3 341 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/ping_pong.cpp:341
+  .loc 5 35 0
+  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
+  .loc 5 161 0
+  v_add_u32_e32 v204, 0x4100, v204                                       ; schedules/tiles.cpp:161
+  .loc 3 238 0
+  s_and_b32 s90, s71, 0xffffff80                                         ; schedules/ping_pong.cpp:238
+  .loc 3 239 0
+  s_mov_b32 s87, 0                                                       ; schedules/ping_pong.cpp:239
+  .loc 3 240 0
+  s_mov_b32 s88, 0                                                       ; schedules/ping_pong.cpp:240
+  .loc 3 241 0
+  s_mov_b32 s89, 0x10400                                                 ; schedules/ping_pong.cpp:241
+  .loc 3 242 0
+  v_mov_b32_e32 v23, v203                                                ; schedules/ping_pong.cpp:242
+  .loc 3 243 0
+  v_mov_b32_e32 v104, 0                                                  ; schedules/ping_pong.cpp:243
   v_mov_b32_e32 v105, 0
   v_mov_b32_e32 v106, 0
   v_mov_b32_e32 v107, 0
@@ -873,214 +874,214 @@ second_tile:
   v_mov_b32_e32 v165, 0
   v_mov_b32_e32 v166, 0
   v_mov_b32_e32 v167, 0
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 65 0
-  s_sub_u32 s92, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s92, s92, 0                                                  ; schedules/ping_pong.cpp:66
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 18 0
+  s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s92, s92, 0                                                  ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0                                                  ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded                                           ; schedules/ping_pong.cpp:75
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0                                                  ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded                                           ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s88, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s88, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded:
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 65 0
-  s_sub_u32 s92, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s92, s92, 0                                                  ; schedules/ping_pong.cpp:66
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 18 0
+  s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s92, s92, 0                                                  ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s82, s92, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0                                                  ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_2                                         ; schedules/ping_pong.cpp:75
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0                                                  ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_2                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s88, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s88, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_2:
+  .loc 5 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 65 0
-  s_sub_u32 s92, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s92, s92, 0x80                                               ; schedules/ping_pong.cpp:66
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 18 0
+  s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s92, s92, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_3                                         ; schedules/ping_pong.cpp:75
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_3                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s91, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_3:
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 344 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:344
-  .loc 3 293 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:293
-  .loc 3 295 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:295
-  .loc 3 298 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:298
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 246 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:246
+  .loc 3 195 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:195
+  .loc 3 197 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:197
+  .loc 3 200 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:200
 other_group:
-  .loc 3 348 0
-  s_cmp_eq_u32 s72, 0                                                    ; schedules/ping_pong.cpp:348
-  .loc 3 349 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:349
-  .loc 3 253 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:253
+  .loc 3 250 0
+  s_cmp_eq_u32 s72, 0                                                    ; schedules/ping_pong.cpp:250
+  .loc 3 251 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:251
+  .loc 3 155 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:155
+  .loc 5 167 0
+  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:169
+  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:169
+  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:169
-  .loc 3 118 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:118
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:62
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:65
+  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
+  .loc 3 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:50
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v205
   v_cmp_lt_i32_e64 s[96:97], 2, v205
   v_cmp_lt_i32_e64 s[98:99], 3, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v24, v238, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v24, v238, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v25, v238, v171, s[94:95]
   v_cndmask_b32_e64 v26, v238, v172, s[96:97]
   v_cndmask_b32_e64 v27, v238, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v205
   v_cmp_lt_i32_e64 s[96:97], 10, v205
   v_cmp_lt_i32_e64 s[98:99], 11, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v28, v238, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v28, v238, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v29, v238, v175, s[94:95]
   v_cndmask_b32_e64 v30, v238, v176, s[96:97]
   v_cndmask_b32_e64 v31, v238, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v205
   v_cmp_lt_i32_e64 s[96:97], 18, v205
   v_cmp_lt_i32_e64 s[98:99], 19, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v32, v238, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v32, v238, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v33, v238, v179, s[94:95]
   v_cndmask_b32_e64 v34, v238, v180, s[96:97]
   v_cndmask_b32_e64 v35, v238, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v205
   v_cmp_lt_i32_e64 s[96:97], 26, v205
   v_cmp_lt_i32_e64 s[98:99], 27, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v36, v238, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v36, v238, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v37, v238, v183, s[94:95]
   v_cndmask_b32_e64 v38, v238, v184, s[96:97]
   v_cndmask_b32_e64 v39, v238, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done                                                    ; schedules/products.cpp:101
+  .loc 7 90 0
+  s_branch block_done                                                    ; schedules/products.cpp:90
 block_seen:
-  .loc 6 17 0
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done                                                    ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done                                                    ; schedules/products.cpp:93
 block_hidden:
-  .loc 6 106 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -1097,98 +1098,98 @@ block_hidden:
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
 block_done:
+  .loc 5 167 0
+  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:169
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v205, 32, v205                                        ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:65
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v205, 32, v205                                        ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v205
   v_cmp_lt_i32_e64 s[96:97], 2, v205
   v_cmp_lt_i32_e64 s[98:99], 3, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v40, v238, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v40, v238, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v41, v238, v171, s[94:95]
   v_cndmask_b32_e64 v42, v238, v172, s[96:97]
   v_cndmask_b32_e64 v43, v238, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v205
   v_cmp_lt_i32_e64 s[96:97], 10, v205
   v_cmp_lt_i32_e64 s[98:99], 11, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v44, v238, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v44, v238, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v45, v238, v175, s[94:95]
   v_cndmask_b32_e64 v46, v238, v176, s[96:97]
   v_cndmask_b32_e64 v47, v238, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v205
   v_cmp_lt_i32_e64 s[96:97], 18, v205
   v_cmp_lt_i32_e64 s[98:99], 19, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v48, v238, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v48, v238, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v49, v238, v179, s[94:95]
   v_cndmask_b32_e64 v50, v238, v180, s[96:97]
   v_cndmask_b32_e64 v51, v238, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v205
   v_cmp_lt_i32_e64 s[96:97], 26, v205
   v_cmp_lt_i32_e64 s[98:99], 27, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v52, v238, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v52, v238, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v53, v238, v183, s[94:95]
   v_cndmask_b32_e64 v54, v238, v184, s[96:97]
   v_cndmask_b32_e64 v55, v238, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:101
+  .loc 7 90 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:90
 block_seen_2:
-  .loc 6 17 0
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:93
 block_hidden_2:
-  .loc 6 106 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -1205,151 +1206,151 @@ block_hidden_2:
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
 block_done_2:
+  .loc 5 167 0
+  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:169
-  .loc 3 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_4                                         ; schedules/ping_pong.cpp:75
+  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_4                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_4:
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:93
-  .loc 6 17 0
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
+  .loc 5 167 0
+  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:93
-  .loc 6 17 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
+  .loc 5 167 0
+  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:169
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v205, 64, v205                                        ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:65
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v205, 64, v205                                        ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v205
   v_cmp_lt_i32_e64 s[96:97], 2, v205
   v_cmp_lt_i32_e64 s[98:99], 3, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v56, v238, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v56, v238, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v57, v238, v171, s[94:95]
   v_cndmask_b32_e64 v58, v238, v172, s[96:97]
   v_cndmask_b32_e64 v59, v238, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v205
   v_cmp_lt_i32_e64 s[96:97], 10, v205
   v_cmp_lt_i32_e64 s[98:99], 11, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v60, v238, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v60, v238, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v61, v238, v175, s[94:95]
   v_cndmask_b32_e64 v62, v238, v176, s[96:97]
   v_cndmask_b32_e64 v63, v238, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v205
   v_cmp_lt_i32_e64 s[96:97], 18, v205
   v_cmp_lt_i32_e64 s[98:99], 19, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v64, v238, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v64, v238, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v65, v238, v179, s[94:95]
   v_cndmask_b32_e64 v66, v238, v180, s[96:97]
   v_cndmask_b32_e64 v67, v238, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v205
   v_cmp_lt_i32_e64 s[96:97], 26, v205
   v_cmp_lt_i32_e64 s[98:99], 27, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v68, v238, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v68, v238, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v69, v238, v183, s[94:95]
   v_cndmask_b32_e64 v70, v238, v184, s[96:97]
   v_cndmask_b32_e64 v71, v238, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:101
-block_seen_5:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:90
+block_seen_3:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:93
 block_hidden_5:
-  .loc 6 106 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -1366,109 +1367,109 @@ block_hidden_5:
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
 block_done_5:
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/ping_pong.cpp:75
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_5:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v205, 0x60, v205                                      ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:65
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v205, 0x60, v205                                      ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v205
   v_cmp_lt_i32_e64 s[96:97], 2, v205
   v_cmp_lt_i32_e64 s[98:99], 3, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v72, v238, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v72, v238, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v73, v238, v171, s[94:95]
   v_cndmask_b32_e64 v74, v238, v172, s[96:97]
   v_cndmask_b32_e64 v75, v238, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v205
   v_cmp_lt_i32_e64 s[96:97], 10, v205
   v_cmp_lt_i32_e64 s[98:99], 11, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v76, v238, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v76, v238, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v77, v238, v175, s[94:95]
   v_cndmask_b32_e64 v78, v238, v176, s[96:97]
   v_cndmask_b32_e64 v79, v238, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v205
   v_cmp_lt_i32_e64 s[96:97], 18, v205
   v_cmp_lt_i32_e64 s[98:99], 19, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v80, v238, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v80, v238, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v81, v238, v179, s[94:95]
   v_cndmask_b32_e64 v82, v238, v180, s[96:97]
   v_cndmask_b32_e64 v83, v238, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v205
   v_cmp_lt_i32_e64 s[96:97], 26, v205
   v_cmp_lt_i32_e64 s[98:99], 27, v205
-  .loc 6 69 0
-  v_cndmask_b32_e64 v84, v238, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v84, v238, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v85, v238, v183, s[94:95]
   v_cndmask_b32_e64 v86, v238, v184, s[96:97]
   v_cndmask_b32_e64 v87, v238, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:101
-block_seen_6:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:90
+block_seen_4:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:93
 block_hidden_6:
-  .loc 6 106 0
-  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v73, 0xff800000
   v_mov_b32_e32 v74, 0xff800000
   v_mov_b32_e32 v75, 0xff800000
@@ -1485,36 +1486,36 @@ block_hidden_6:
   v_mov_b32_e32 v86, 0xff800000
   v_mov_b32_e32 v87, 0xff800000
 block_done_6:
+  .loc 5 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(2)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:93
-  .loc 6 17 0
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(2)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:93
-  .loc 6 17 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
-  .loc 3 130 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:130
-  .loc 3 256 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:256
+  .loc 3 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 3 158 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:158
   .loc 2 128 0
   v_max3_f32 v205, v24, v25, v26                                         ; schedules/softmax.cpp:128
   .loc 2 124 0
@@ -1781,246 +1782,246 @@ block_done_8:
   .loc 2 308 0
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 149 0
-  s_mov_b32 s89, s88                                                     ; schedules/ping_pong.cpp:149
-  .loc 3 150 0
-  s_mov_b32 s88, s91                                                     ; schedules/ping_pong.cpp:150
-  .loc 3 151 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/ping_pong.cpp:151
-  .loc 3 152 0
-  v_add_u32_e32 v23, s88, v203                                           ; schedules/ping_pong.cpp:152
-  .loc 3 153 0
-  v_add_u32_e32 v168, s89, v204                                          ; schedules/ping_pong.cpp:153
-  .loc 3 161 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:161
-  .loc 3 162 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:162
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 6 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 6 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 6 71 0
+  v_add_u32_e32 v23, s88, v203                                           ; schedules/walk.cpp:71
+  .loc 6 72 0
+  v_add_u32_e32 v168, s89, v204                                          ; schedules/walk.cpp:72
+  .loc 3 66 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
+  .loc 3 67 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:67
+  .loc 5 167 0
+  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:169
+  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:169
+  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
 no_more_scores:
-  .loc 3 258 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:258
-  .loc 3 219 0
-  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:219
-  .loc 3 220 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:220
+  .loc 3 160 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:160
+  .loc 3 121 0
+  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:121
+  .loc 3 122 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:122
 whole_tiles:
-  .loc 3 222 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:222
-  .loc 3 118 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:118
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 17 0
+  .loc 3 124 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:124
+  .loc 3 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 167 0
+  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:169
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 17 0
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 167 0
+  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:169
-  .loc 3 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/ping_pong.cpp:75
+  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_6:
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 17 0
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 167 0
+  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 17 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 167 0
+  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:169
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 17 0
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:256
   ds_read_b64_tr_b8 v[210:211], v168 offset:512
   ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/ping_pong.cpp:75
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_7:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 17 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:288
   ds_read_b64_tr_b8 v[218:219], v168 offset:544
   ds_read_b64_tr_b8 v[220:221], v168 offset:800
+  .loc 5 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 17 0
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:320
   ds_read_b64_tr_b8 v[226:227], v168 offset:576
   ds_read_b64_tr_b8 v[228:229], v168 offset:832
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 17 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:352
   ds_read_b64_tr_b8 v[234:235], v168 offset:608
   ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:8576
   ds_read_b64_tr_b8 v[210:211], v168 offset:8832
   ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:8608
   ds_read_b64_tr_b8 v[218:219], v168 offset:8864
   ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:8640
   ds_read_b64_tr_b8 v[226:227], v168 offset:8896
   ds_read_b64_tr_b8 v[228:229], v168 offset:9152
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:8672
   ds_read_b64_tr_b8 v[234:235], v168 offset:8928
   ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:123
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 3 130 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:130
-  .loc 3 224 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:224
+  .loc 3 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 3 126 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:126
   .loc 2 128 0
   v_max3_f32 v205, v24, v25, v26                                         ; schedules/softmax.cpp:128
   v_max3_f32 v238, v56, v57, v58
@@ -2227,49 +2228,49 @@ tile_unneeded_7:
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
 weighed:
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 149 0
-  s_mov_b32 s89, s88                                                     ; schedules/ping_pong.cpp:149
-  .loc 3 150 0
-  s_mov_b32 s88, s91                                                     ; schedules/ping_pong.cpp:150
-  .loc 3 151 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/ping_pong.cpp:151
-  .loc 3 152 0
-  v_add_u32_e32 v23, s88, v203                                           ; schedules/ping_pong.cpp:152
-  .loc 3 153 0
-  v_add_u32_e32 v168, s89, v204                                          ; schedules/ping_pong.cpp:153
-  .loc 3 161 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:161
-  .loc 3 162 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:162
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 6 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 6 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 6 71 0
+  v_add_u32_e32 v23, s88, v203                                           ; schedules/walk.cpp:71
+  .loc 6 72 0
+  v_add_u32_e32 v168, s89, v204                                          ; schedules/walk.cpp:72
+  .loc 3 66 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
+  .loc 3 67 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:67
+  .loc 5 167 0
+  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:169
+  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:169
+  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
 no_more_scores_2:
-  .loc 3 226 0
-  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:226
-  .loc 3 227 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:227
-  .loc 3 228 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:228
-  .loc 3 229 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:229
+  .loc 3 128 0
+  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:128
+  .loc 3 129 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:129
+  .loc 3 130 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:130
+  .loc 3 131 0
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:131
 references_rise:
   .loc 2 214 0
   v_mul_f32_e32 v240, s69, v239                                          ; schedules/softmax.cpp:214
@@ -2568,96 +2569,96 @@ rise_is_small:
   .loc 2 308 0
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 3 211 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:211
+  .loc 3 113 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:113
 whole_tiles_done:
-  .loc 3 219 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:219
-  .loc 3 220 0
-  s_cbranch_scc0 edge_tiles_done                                         ; schedules/ping_pong.cpp:220
-edge_tiles:
-  .loc 3 222 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:222
-  .loc 3 118 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:118
   .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_9                                            ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:62
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:65
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:121
+  .loc 3 122 0
+  s_cbranch_scc0 edge_tiles_done                                         ; schedules/ping_pong.cpp:122
+edge_tiles:
+  .loc 3 124 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:124
+  .loc 3 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:50
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v240
   v_cmp_lt_i32_e64 s[96:97], 2, v240
   v_cmp_lt_i32_e64 s[98:99], 3, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v24, v241, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v24, v241, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v25, v241, v171, s[94:95]
   v_cndmask_b32_e64 v26, v241, v172, s[96:97]
   v_cndmask_b32_e64 v27, v241, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v240
   v_cmp_lt_i32_e64 s[96:97], 10, v240
   v_cmp_lt_i32_e64 s[98:99], 11, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v28, v241, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v28, v241, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v29, v241, v175, s[94:95]
   v_cndmask_b32_e64 v30, v241, v176, s[96:97]
   v_cndmask_b32_e64 v31, v241, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v240
   v_cmp_lt_i32_e64 s[96:97], 18, v240
   v_cmp_lt_i32_e64 s[98:99], 19, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v32, v241, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v32, v241, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v33, v241, v179, s[94:95]
   v_cndmask_b32_e64 v34, v241, v180, s[96:97]
   v_cndmask_b32_e64 v35, v241, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v240
   v_cmp_lt_i32_e64 s[96:97], 26, v240
   v_cmp_lt_i32_e64 s[98:99], 27, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v36, v241, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v36, v241, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v37, v241, v183, s[94:95]
   v_cndmask_b32_e64 v38, v241, v184, s[96:97]
   v_cndmask_b32_e64 v39, v241, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:101
-block_seen_9:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:90
+block_seen_5:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:93
 block_hidden_9:
-  .loc 6 106 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -2674,98 +2675,98 @@ block_hidden_9:
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
 block_done_9:
+  .loc 5 167 0
+  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:169
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_10                                           ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v240, 32, v240                                        ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:65
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v240, 32, v240                                        ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v240
   v_cmp_lt_i32_e64 s[96:97], 2, v240
   v_cmp_lt_i32_e64 s[98:99], 3, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v40, v241, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v40, v241, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v41, v241, v171, s[94:95]
   v_cndmask_b32_e64 v42, v241, v172, s[96:97]
   v_cndmask_b32_e64 v43, v241, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v240
   v_cmp_lt_i32_e64 s[96:97], 10, v240
   v_cmp_lt_i32_e64 s[98:99], 11, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v44, v241, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v44, v241, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v45, v241, v175, s[94:95]
   v_cndmask_b32_e64 v46, v241, v176, s[96:97]
   v_cndmask_b32_e64 v47, v241, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v240
   v_cmp_lt_i32_e64 s[96:97], 18, v240
   v_cmp_lt_i32_e64 s[98:99], 19, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v48, v241, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v48, v241, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v49, v241, v179, s[94:95]
   v_cndmask_b32_e64 v50, v241, v180, s[96:97]
   v_cndmask_b32_e64 v51, v241, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v240
   v_cmp_lt_i32_e64 s[96:97], 26, v240
   v_cmp_lt_i32_e64 s[98:99], 27, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v52, v241, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v52, v241, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v53, v241, v183, s[94:95]
   v_cndmask_b32_e64 v54, v241, v184, s[96:97]
   v_cndmask_b32_e64 v55, v241, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:101
-block_seen_10:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:90
+block_seen_6:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:93
 block_hidden_10:
-  .loc 6 106 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -2782,151 +2783,151 @@ block_hidden_10:
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
 block_done_10:
+  .loc 5 167 0
+  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:169
-  .loc 3 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/ping_pong.cpp:75
+  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_8:
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:93
-  .loc 6 17 0
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_11:
+  .loc 5 167 0
+  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:93
-  .loc 6 17 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_12:
+  .loc 5 167 0
+  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:169
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_13                                           ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v240, 64, v240                                        ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:65
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v240, 64, v240                                        ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v240
   v_cmp_lt_i32_e64 s[96:97], 2, v240
   v_cmp_lt_i32_e64 s[98:99], 3, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v56, v241, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v56, v241, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v57, v241, v171, s[94:95]
   v_cndmask_b32_e64 v58, v241, v172, s[96:97]
   v_cndmask_b32_e64 v59, v241, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v240
   v_cmp_lt_i32_e64 s[96:97], 10, v240
   v_cmp_lt_i32_e64 s[98:99], 11, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v60, v241, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v60, v241, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v61, v241, v175, s[94:95]
   v_cndmask_b32_e64 v62, v241, v176, s[96:97]
   v_cndmask_b32_e64 v63, v241, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v240
   v_cmp_lt_i32_e64 s[96:97], 18, v240
   v_cmp_lt_i32_e64 s[98:99], 19, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v64, v241, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v64, v241, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v65, v241, v179, s[94:95]
   v_cndmask_b32_e64 v66, v241, v180, s[96:97]
   v_cndmask_b32_e64 v67, v241, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v240
   v_cmp_lt_i32_e64 s[96:97], 26, v240
   v_cmp_lt_i32_e64 s[98:99], 27, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v68, v241, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v68, v241, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v69, v241, v183, s[94:95]
   v_cndmask_b32_e64 v70, v241, v184, s[96:97]
   v_cndmask_b32_e64 v71, v241, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:101
-block_seen_13:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:90
+block_seen_7:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:93
 block_hidden_13:
-  .loc 6 106 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -2943,114 +2944,114 @@ block_hidden_13:
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
 block_done_13:
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:256
   ds_read_b64_tr_b8 v[210:211], v168 offset:512
   ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/ping_pong.cpp:75
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_9:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_14                                           ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v240, 0x60, v240                                      ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:65
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v240, 0x60, v240                                      ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v240
   v_cmp_lt_i32_e64 s[96:97], 2, v240
   v_cmp_lt_i32_e64 s[98:99], 3, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v72, v241, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v72, v241, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v73, v241, v171, s[94:95]
   v_cndmask_b32_e64 v74, v241, v172, s[96:97]
   v_cndmask_b32_e64 v75, v241, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v240
   v_cmp_lt_i32_e64 s[96:97], 10, v240
   v_cmp_lt_i32_e64 s[98:99], 11, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v76, v241, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v76, v241, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v77, v241, v175, s[94:95]
   v_cndmask_b32_e64 v78, v241, v176, s[96:97]
   v_cndmask_b32_e64 v79, v241, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v240
   v_cmp_lt_i32_e64 s[96:97], 18, v240
   v_cmp_lt_i32_e64 s[98:99], 19, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v80, v241, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v80, v241, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v81, v241, v179, s[94:95]
   v_cndmask_b32_e64 v82, v241, v180, s[96:97]
   v_cndmask_b32_e64 v83, v241, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v240
   v_cmp_lt_i32_e64 s[96:97], 26, v240
   v_cmp_lt_i32_e64 s[98:99], 27, v240
-  .loc 6 69 0
-  v_cndmask_b32_e64 v84, v241, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v84, v241, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v85, v241, v183, s[94:95]
   v_cndmask_b32_e64 v86, v241, v184, s[96:97]
   v_cndmask_b32_e64 v87, v241, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:101
-block_seen_14:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:90
+block_seen_8:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:93
 block_hidden_14:
-  .loc 6 106 0
-  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v73, 0xff800000
   v_mov_b32_e32 v74, 0xff800000
   v_mov_b32_e32 v75, 0xff800000
@@ -3067,135 +3068,135 @@ block_hidden_14:
   v_mov_b32_e32 v86, 0xff800000
   v_mov_b32_e32 v87, 0xff800000
 block_done_14:
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:288
   ds_read_b64_tr_b8 v[218:219], v168 offset:544
   ds_read_b64_tr_b8 v[220:221], v168 offset:800
+  .loc 5 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:93
-  .loc 6 17 0
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:320
   ds_read_b64_tr_b8 v[226:227], v168 offset:576
   ds_read_b64_tr_b8 v[228:229], v168 offset:832
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:93
-  .loc 6 17 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_16:
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:352
   ds_read_b64_tr_b8 v[234:235], v168 offset:608
   ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:8576
   ds_read_b64_tr_b8 v[210:211], v168 offset:8832
   ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:8608
   ds_read_b64_tr_b8 v[218:219], v168 offset:8864
   ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:8640
   ds_read_b64_tr_b8 v[226:227], v168 offset:8896
   ds_read_b64_tr_b8 v[228:229], v168 offset:9152
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:8672
   ds_read_b64_tr_b8 v[234:235], v168 offset:8928
   ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_2:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_3:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:136
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:132
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_4:
-  .loc 3 130 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:130
-  .loc 3 224 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:224
+  .loc 3 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 3 126 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:126
   .loc 2 128 0
   v_max3_f32 v205, v24, v25, v26                                         ; schedules/softmax.cpp:128
   v_max3_f32 v238, v56, v57, v58
@@ -3402,49 +3403,49 @@ half_hidden_4:
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
 weighed_2:
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 149 0
-  s_mov_b32 s89, s88                                                     ; schedules/ping_pong.cpp:149
-  .loc 3 150 0
-  s_mov_b32 s88, s91                                                     ; schedules/ping_pong.cpp:150
-  .loc 3 151 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/ping_pong.cpp:151
-  .loc 3 152 0
-  v_add_u32_e32 v23, s88, v203                                           ; schedules/ping_pong.cpp:152
-  .loc 3 153 0
-  v_add_u32_e32 v168, s89, v204                                          ; schedules/ping_pong.cpp:153
-  .loc 3 161 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:161
-  .loc 3 162 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:162
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 6 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 6 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 6 71 0
+  v_add_u32_e32 v23, s88, v203                                           ; schedules/walk.cpp:71
+  .loc 6 72 0
+  v_add_u32_e32 v168, s89, v204                                          ; schedules/walk.cpp:72
+  .loc 3 66 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
+  .loc 3 67 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:67
+  .loc 5 167 0
+  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:169
+  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:169
+  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  .loc 5 167 0
+  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:168
-  .loc 5 169 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
 no_more_scores_3:
-  .loc 3 226 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:226
-  .loc 3 227 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:227
-  .loc 3 228 0
-  s_cbranch_scc1 edge_tiles                                              ; schedules/ping_pong.cpp:228
-  .loc 3 229 0
-  s_branch edge_tiles_done                                               ; schedules/ping_pong.cpp:229
+  .loc 3 128 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:128
+  .loc 3 129 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:129
+  .loc 3 130 0
+  s_cbranch_scc1 edge_tiles                                              ; schedules/ping_pong.cpp:130
+  .loc 3 131 0
+  s_branch edge_tiles_done                                               ; schedules/ping_pong.cpp:131
 references_rise_2:
   .loc 2 214 0
   v_mul_f32_e32 v240, s69, v239                                          ; schedules/softmax.cpp:214
@@ -3743,13 +3744,13 @@ rise_is_small_2:
   .loc 2 308 0
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 3 211 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:211
+  .loc 3 113 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:113
 edge_tiles_done:
-  .loc 3 268 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:268
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:176
+  .loc 3 170 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:170
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:256
   ds_read_b64_tr_b8 v[210:211], v168 offset:512
   ds_read_b64_tr_b8 v[212:213], v168 offset:768
@@ -3765,160 +3766,160 @@ edge_tiles_done:
   ds_read_b64_tr_b8 v[232:233], v168 offset:352
   ds_read_b64_tr_b8 v[234:235], v168 offset:608
   ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 3 118 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:118
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:121
-  .loc 6 22 0
+  .loc 3 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:8576
   ds_read_b64_tr_b8 v[210:211], v168 offset:8832
   ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:121
-  .loc 6 22 0
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:8608
   ds_read_b64_tr_b8 v[218:219], v168 offset:8864
   ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 3 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/ping_pong.cpp:75
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_10:
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:121
-  .loc 6 22 0
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:8640
   ds_read_b64_tr_b8 v[226:227], v168 offset:8896
   ds_read_b64_tr_b8 v[228:229], v168 offset:9152
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 121 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:121
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:176
+  .loc 5 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:8672
   ds_read_b64_tr_b8 v[234:235], v168 offset:8928
   ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_5:
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/ping_pong.cpp:75
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_11:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_6:
+  .loc 5 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_7:
-  .loc 3 123 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:136
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:132
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_8:
-  .loc 3 130 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:130
+  .loc 3 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
   .loc 2 162 0
   v_lshlrev_b32_e32 v205, 23, v186                                       ; schedules/softmax.cpp:162
   v_lshlrev_b32_e32 v238, 23, v187
@@ -3931,180 +3932,180 @@ half_hidden_8:
   .loc 2 169 0
   v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:169
   v_mov_b32_e32 v192, 0
-  .loc 3 351 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:351
+  .loc 3 253 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:253
 sees_nothing:
-  .loc 3 353 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:353
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  .loc 3 255 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:255
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 3 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_12                                        ; schedules/ping_pong.cpp:75
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_12                                        ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_12:
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_13                                        ; schedules/ping_pong.cpp:75
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_13                                        ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_13:
+  .loc 5 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
 seen_all:
-  .loc 3 277 0
-  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:277
-  .loc 3 278 0
-  s_cbranch_scc0 served_others                                           ; schedules/ping_pong.cpp:278
+  .loc 3 179 0
+  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:179
+  .loc 3 180 0
+  s_cbranch_scc0 served_others                                           ; schedules/ping_pong.cpp:180
 tiles_of_other_waves:
-  .loc 3 280 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:280
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 149 0
-  s_mov_b32 s89, s88                                                     ; schedules/ping_pong.cpp:149
-  .loc 3 150 0
-  s_mov_b32 s88, s91                                                     ; schedules/ping_pong.cpp:150
-  .loc 3 151 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/ping_pong.cpp:151
-  .loc 3 152 0
-  v_add_u32_e32 v23, s88, v203                                           ; schedules/ping_pong.cpp:152
-  .loc 3 153 0
-  v_add_u32_e32 v168, s89, v204                                          ; schedules/ping_pong.cpp:153
-  .loc 3 282 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:282
-  .loc 3 283 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:283
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  .loc 3 182 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:182
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 6 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 6 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 6 71 0
+  v_add_u32_e32 v23, s88, v203                                           ; schedules/walk.cpp:71
+  .loc 6 72 0
+  v_add_u32_e32 v168, s89, v204                                          ; schedules/walk.cpp:72
+  .loc 3 184 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:184
+  .loc 3 185 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:185
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 3 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_14                                        ; schedules/ping_pong.cpp:75
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_14                                        ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_14:
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 3 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 5 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 3 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 3 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 3 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 3 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 3 75 0
-  s_cbranch_scc0 tile_unneeded_15                                        ; schedules/ping_pong.cpp:75
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_15                                        ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 5 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 5 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_15:
+  .loc 5 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 5 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 3 285 0
-  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:285
-  .loc 3 286 0
-  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/ping_pong.cpp:286
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 187 0
+  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:187
+  .loc 3 188 0
+  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/ping_pong.cpp:188
 served_others:
-  .loc 3 293 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:293
-  .loc 3 297 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:297
-  .loc 3 298 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:298
+  .loc 3 195 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:195
+  .loc 3 199 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:199
+  .loc 3 200 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:200
 other_group_2:
   .loc 1 88 0
   s_mov_b64 s[92:93], s[14:15]                                           ; schedules/arguments.cpp:88
@@ -4184,33 +4185,33 @@ other_group_2:
   s_mul_i32 s98, s94, s42                                                ; schedules/arguments.cpp:113
   .loc 1 114 0
   s_mov_b32 s99, 0x20000                                                 ; schedules/arguments.cpp:114
-  .loc 7 42 0
+  .loc 8 42 0
   v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/output.cpp:42
-  .loc 7 43 0
+  .loc 8 43 0
   v_and_b32_e32 v205, 31, v1                                             ; schedules/output.cpp:43
-  .loc 7 44 0
+  .loc 8 44 0
   v_mul_lo_u32 v205, v205, s42                                           ; schedules/output.cpp:44
-  .loc 7 45 0
+  .loc 8 45 0
   v_lshl_add_u32 v205, v238, 4, v205                                     ; schedules/output.cpp:45
-  .loc 7 48 0
+  .loc 8 48 0
   v_mov_b32_e32 v239, v169                                               ; schedules/output.cpp:48
-  .loc 7 13 0
+  .loc 8 13 0
   v_mov_b32_e32 v240, v239                                               ; schedules/output.cpp:13
-  .loc 7 14 0
+  .loc 8 14 0
   s_nop 1                                                                ; schedules/output.cpp:14
-  .loc 7 15 0
+  .loc 8 15 0
   v_permlane32_swap_b32_e32 v239, v240                                   ; schedules/output.cpp:15
-  .loc 7 16 0
+  .loc 8 16 0
   v_add_f32_e32 v239, v239, v240                                         ; schedules/output.cpp:16
-  .loc 7 50 0
+  .loc 8 50 0
   v_max_f32_e32 v239, 1.0, v239                                          ; schedules/output.cpp:50
-  .loc 7 51 0
+  .loc 8 51 0
   v_rcp_f32_e32 v239, v239                                               ; schedules/output.cpp:51
-  .loc 7 53 0
+  .loc 8 53 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:53
-  .loc 7 54 0
+  .loc 8 54 0
   v_mul_f32_e32 v239, s91, v239                                          ; schedules/output.cpp:54
-  .loc 7 55 0
+  .loc 8 55 0
   v_mul_f32_e32 v104, v239, v104                                         ; schedules/output.cpp:55
   v_mul_f32_e32 v105, v239, v105
   v_mul_f32_e32 v106, v239, v106
@@ -4275,7 +4276,7 @@ other_group_2:
   v_mul_f32_e32 v165, v239, v165
   v_mul_f32_e32 v166, v239, v166
   v_mul_f32_e32 v167, v239, v167
-  .loc 7 22 0
+  .loc 8 22 0
   v_cvt_pk_bf16_f32 v104, v104, v105                                     ; schedules/output.cpp:22
   v_cvt_pk_bf16_f32 v105, v106, v107
   v_cvt_pk_bf16_f32 v106, v108, v109
@@ -4284,15 +4285,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v109, v114, v115
   v_cvt_pk_bf16_f32 v110, v116, v117
   v_cvt_pk_bf16_f32 v111, v118, v119
-  .loc 7 25 0
+  .loc 8 25 0
   v_permlane32_swap_b32_e32 v104, v106                                   ; schedules/output.cpp:25
   v_permlane32_swap_b32_e32 v105, v107
   v_permlane32_swap_b32_e32 v108, v110
   v_permlane32_swap_b32_e32 v109, v111
-  .loc 7 27 0
+  .loc 8 27 0
   buffer_store_dwordx4 v[104:107], v205, s[96:99], 0 offen               ; schedules/output.cpp:27
   buffer_store_dwordx4 v[108:111], v205, s[96:99], 0 offen offset:32
-  .loc 7 22 0
+  .loc 8 22 0
   v_cvt_pk_bf16_f32 v120, v120, v121                                     ; schedules/output.cpp:22
   v_cvt_pk_bf16_f32 v121, v122, v123
   v_cvt_pk_bf16_f32 v122, v124, v125
@@ -4301,15 +4302,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v125, v130, v131
   v_cvt_pk_bf16_f32 v126, v132, v133
   v_cvt_pk_bf16_f32 v127, v134, v135
-  .loc 7 25 0
+  .loc 8 25 0
   v_permlane32_swap_b32_e32 v120, v122                                   ; schedules/output.cpp:25
   v_permlane32_swap_b32_e32 v121, v123
   v_permlane32_swap_b32_e32 v124, v126
   v_permlane32_swap_b32_e32 v125, v127
-  .loc 7 27 0
+  .loc 8 27 0
   buffer_store_dwordx4 v[120:123], v205, s[96:99], 0 offen offset:64     ; schedules/output.cpp:27
   buffer_store_dwordx4 v[124:127], v205, s[96:99], 0 offen offset:96
-  .loc 7 22 0
+  .loc 8 22 0
   v_cvt_pk_bf16_f32 v136, v136, v137                                     ; schedules/output.cpp:22
   v_cvt_pk_bf16_f32 v137, v138, v139
   v_cvt_pk_bf16_f32 v138, v140, v141
@@ -4318,15 +4319,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v141, v146, v147
   v_cvt_pk_bf16_f32 v142, v148, v149
   v_cvt_pk_bf16_f32 v143, v150, v151
-  .loc 7 25 0
+  .loc 8 25 0
   v_permlane32_swap_b32_e32 v136, v138                                   ; schedules/output.cpp:25
   v_permlane32_swap_b32_e32 v137, v139
   v_permlane32_swap_b32_e32 v140, v142
   v_permlane32_swap_b32_e32 v141, v143
-  .loc 7 27 0
+  .loc 8 27 0
   buffer_store_dwordx4 v[136:139], v205, s[96:99], 0 offen offset:128    ; schedules/output.cpp:27
   buffer_store_dwordx4 v[140:143], v205, s[96:99], 0 offen offset:160
-  .loc 7 22 0
+  .loc 8 22 0
   v_cvt_pk_bf16_f32 v152, v152, v153                                     ; schedules/output.cpp:22
   v_cvt_pk_bf16_f32 v153, v154, v155
   v_cvt_pk_bf16_f32 v154, v156, v157
@@ -4335,29 +4336,29 @@ other_group_2:
   v_cvt_pk_bf16_f32 v157, v162, v163
   v_cvt_pk_bf16_f32 v158, v164, v165
   v_cvt_pk_bf16_f32 v159, v166, v167
-  .loc 7 25 0
+  .loc 8 25 0
   v_permlane32_swap_b32_e32 v152, v154                                   ; schedules/output.cpp:25
   v_permlane32_swap_b32_e32 v153, v155
   v_permlane32_swap_b32_e32 v156, v158
   v_permlane32_swap_b32_e32 v157, v159
-  .loc 7 27 0
+  .loc 8 27 0
   buffer_store_dwordx4 v[152:155], v205, s[96:99], 0 offen offset:192    ; schedules/output.cpp:27
   buffer_store_dwordx4 v[156:159], v205, s[96:99], 0 offen offset:224
-  .loc 3 385 0
-  s_cmp_eq_u32 s2, s0                                                    ; schedules/ping_pong.cpp:385
-  .loc 3 386 0
-  s_cbranch_scc1 both_tiles_done                                         ; schedules/ping_pong.cpp:386
-  .loc 3 387 0
-  s_mov_b32 s2, s0                                                       ; schedules/ping_pong.cpp:387
-  .loc 3 388 0
-  s_mov_b64 exec, -1                                                     ; schedules/ping_pong.cpp:388
-  .loc 3 389 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:389
-  .loc 3 390 0
-  s_branch second_tile                                                   ; schedules/ping_pong.cpp:390
+  .loc 3 287 0
+  s_cmp_eq_u32 s2, s0                                                    ; schedules/ping_pong.cpp:287
+  .loc 3 288 0
+  s_cbranch_scc1 both_tiles_done                                         ; schedules/ping_pong.cpp:288
+  .loc 3 289 0
+  s_mov_b32 s2, s0                                                       ; schedules/ping_pong.cpp:289
+  .loc 3 290 0
+  s_mov_b64 exec, -1                                                     ; schedules/ping_pong.cpp:290
+  .loc 3 291 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:291
+  .loc 3 292 0
+  s_branch second_tile                                                   ; schedules/ping_pong.cpp:292
 both_tiles_done:
-  .loc 3 396 0
-  s_endpgm                                                               ; schedules/ping_pong.cpp:396
+  .loc 3 298 0
+  s_endpgm                                                               ; schedules/ping_pong.cpp:298
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950
 

@@ -292,8 +292,9 @@
 .file 3 "schedules/limits.cpp"
 .file 4 "schedules/tiles.cpp"
 .file 5 "schedules/ping_pong.cpp"
-.file 6 "schedules/products.cpp"
-.file 7 "schedules/output.cpp"
+.file 6 "schedules/walk.cpp"
+.file 7 "schedules/products.cpp"
+.file 8 "schedules/output.cpp"
 zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 17 0
   s_load_dwordx16 s[8:23], s[0:1], 0x0                                   ; schedules/arguments.cpp:17
@@ -397,20 +398,20 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mul_f32_e32 v3, s72, v3                                              ; schedules/arguments.cpp:125
   .loc 1 126 0
   v_mul_f32_e32 v3, 0x3fb8aa3b, v3                                       ; schedules/arguments.cpp:126
+  .loc 2 49 0
+  v_max_f32_e32 v3, 0xf800000, v3                                        ; schedules/softmax.cpp:49
+  .loc 2 50 0
+  v_min_f32_e32 v3, 0x4d000000, v3                                       ; schedules/softmax.cpp:50
   .loc 2 51 0
-  v_max_f32_e32 v3, 0xf800000, v3                                        ; schedules/softmax.cpp:51
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:51
   .loc 2 52 0
-  v_min_f32_e32 v3, 0x4d000000, v3                                       ; schedules/softmax.cpp:52
+  v_mul_f32_e32 v4, 0x71800000, v3                                       ; schedules/softmax.cpp:52
   .loc 2 53 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:53
-  .loc 2 54 0
-  v_mul_f32_e32 v4, 0x71800000, v3                                       ; schedules/softmax.cpp:54
+  v_mul_f32_e32 v3, 0x30800000, v3                                       ; schedules/softmax.cpp:53
   .loc 2 55 0
-  v_mul_f32_e32 v3, 0x30800000, v3                                       ; schedules/softmax.cpp:55
-  .loc 2 57 0
-  v_readfirstlane_b32 s69, v4                                            ; schedules/softmax.cpp:57
-  .loc 2 58 0
-  v_readfirstlane_b32 s70, v3                                            ; schedules/softmax.cpp:58
+  v_readfirstlane_b32 s69, v4                                            ; schedules/softmax.cpp:55
+  .loc 2 56 0
+  v_readfirstlane_b32 s70, v3                                            ; schedules/softmax.cpp:56
   .loc 1 70 0
   s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:70
   .loc 1 71 0
@@ -481,18 +482,18 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_mul_i32 s78, s80, s24                                                ; schedules/arguments.cpp:113
   .loc 1 114 0
   s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:114
+  .loc 4 188 0
+  v_and_b32_e32 v20, 31, v1                                              ; schedules/tiles.cpp:188
   .loc 4 189 0
-  v_and_b32_e32 v20, 31, v1                                              ; schedules/tiles.cpp:189
-  .loc 4 190 0
-  v_mul_lo_u32 v20, v20, s24                                             ; schedules/tiles.cpp:190
+  v_mul_lo_u32 v20, v20, s24                                             ; schedules/tiles.cpp:189
   .loc 4 20 0
   v_bfe_u32 v21, v1, 5, 1                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v21, 16, v21                                         ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v20, v20, v21                                            ; schedules/tiles.cpp:29
-  .loc 4 194 0
-  buffer_load_dwordx4 v[4:7], v20, s[76:79], 0 offen                     ; schedules/tiles.cpp:194
+  .loc 4 35 0
+  v_add_u32_e32 v20, v20, v21                                            ; schedules/tiles.cpp:35
+  .loc 4 193 0
+  buffer_load_dwordx4 v[4:7], v20, s[76:79], 0 offen                     ; schedules/tiles.cpp:193
   buffer_load_dwordx4 v[8:11], v20, s[76:79], 0 offen offset:32
   buffer_load_dwordx4 v[12:15], v20, s[76:79], 0 offen offset:64
   buffer_load_dwordx4 v[16:19], v20, s[76:79], 0 offen offset:96
@@ -530,46 +531,46 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_bfe_u32 v23, v1, 2, 3                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v23, 1, v23                                          ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v21, v21, v23                                            ; schedules/tiles.cpp:29
-  .loc 4 36 0
-  s_bfe_u32 s83, s5, 0x10002                                             ; schedules/tiles.cpp:36
-  .loc 4 37 0
-  s_mul_i32 s83, s83, 64                                                 ; schedules/tiles.cpp:37
-  .loc 4 38 0
-  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:38
-  .loc 4 36 0
-  s_bfe_u32 s83, s5, 0x20000                                             ; schedules/tiles.cpp:36
-  .loc 4 37 0
-  s_mul_i32 s83, s83, 8                                                  ; schedules/tiles.cpp:37
-  .loc 4 38 0
-  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:38
+  .loc 4 35 0
+  v_add_u32_e32 v21, v21, v23                                            ; schedules/tiles.cpp:35
+  .loc 4 26 0
+  s_bfe_u32 s83, s5, 0x10002                                             ; schedules/tiles.cpp:26
+  .loc 4 27 0
+  s_mul_i32 s83, s83, 64                                                 ; schedules/tiles.cpp:27
+  .loc 4 43 0
+  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:43
+  .loc 4 26 0
+  s_bfe_u32 s83, s5, 0x20000                                             ; schedules/tiles.cpp:26
+  .loc 4 27 0
+  s_mul_i32 s83, s83, 8                                                  ; schedules/tiles.cpp:27
+  .loc 4 43 0
+  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:43
   .loc 4 20 0
   v_bfe_u32 v22, v1, 0, 2                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v22, 16, v22                                         ; schedules/tiles.cpp:21
-  .loc 4 43 0
-  v_mul_lo_u32 v20, v21, s30                                             ; schedules/tiles.cpp:43
-  .loc 4 44 0
-  v_add_u32_e32 v20, v20, v22                                            ; schedules/tiles.cpp:44
+  .loc 4 48 0
+  v_mul_lo_u32 v20, v21, s30                                             ; schedules/tiles.cpp:48
+  .loc 4 49 0
+  v_add_u32_e32 v20, v20, v22                                            ; schedules/tiles.cpp:49
+  .loc 4 26 0
+  s_bfe_u32 s75, s5, 0x10002                                             ; schedules/tiles.cpp:26
+  .loc 4 27 0
+  s_mul_i32 s75, s75, 0x2080                                             ; schedules/tiles.cpp:27
+  .loc 4 26 0
+  s_bfe_u32 s82, s5, 0x20000                                             ; schedules/tiles.cpp:26
+  .loc 4 27 0
+  s_mul_i32 s82, s82, 0x410                                              ; schedules/tiles.cpp:27
+  .loc 4 89 0
+  s_add_u32 s75, s75, s82                                                ; schedules/tiles.cpp:89
+  .loc 4 62 0
+  s_mov_b64 s[76:77], s[80:81]                                           ; schedules/tiles.cpp:62
+  .loc 4 63 0
+  s_mov_b32 s79, 0x20000                                                 ; schedules/tiles.cpp:63
+  .loc 4 64 0
+  s_mul_i32 s74, s30, 0x80                                               ; schedules/tiles.cpp:64
   .loc 4 65 0
-  s_bfe_u32 s75, s5, 0x10002                                             ; schedules/tiles.cpp:65
-  .loc 4 66 0
-  s_mul_i32 s75, s75, 0x2080                                             ; schedules/tiles.cpp:66
-  .loc 4 65 0
-  s_bfe_u32 s82, s5, 0x20000                                             ; schedules/tiles.cpp:65
-  .loc 4 66 0
-  s_mul_i32 s82, s82, 0x410                                              ; schedules/tiles.cpp:66
-  .loc 4 90 0
-  s_add_u32 s75, s75, s82                                                ; schedules/tiles.cpp:90
-  .loc 4 57 0
-  s_mov_b64 s[76:77], s[80:81]                                           ; schedules/tiles.cpp:57
-  .loc 4 58 0
-  s_mov_b32 s79, 0x20000                                                 ; schedules/tiles.cpp:58
-  .loc 4 59 0
-  s_mul_i32 s74, s30, 0x80                                               ; schedules/tiles.cpp:59
-  .loc 4 60 0
-  s_add_u32 s75, s75, 0                                                  ; schedules/tiles.cpp:60
+  s_add_u32 s75, s75, 0                                                  ; schedules/tiles.cpp:65
   .loc 1 88 0
   s_mov_b64 s[86:87], s[12:13]                                           ; schedules/arguments.cpp:88
   .loc 1 78 0
@@ -604,54 +605,54 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_bfe_u32 v25, v1, 4, 2                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v25, 16, v25                                         ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v23, v23, v25                                            ; schedules/tiles.cpp:29
-  .loc 4 36 0
-  s_bfe_u32 s88, s5, 0x10002                                             ; schedules/tiles.cpp:36
-  .loc 4 37 0
-  s_mul_i32 s88, s88, 64                                                 ; schedules/tiles.cpp:37
-  .loc 4 38 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:38
-  .loc 4 36 0
-  s_bfe_u32 s88, s5, 0x10001                                             ; schedules/tiles.cpp:36
-  .loc 4 37 0
-  s_mul_i32 s88, s88, 8                                                  ; schedules/tiles.cpp:37
-  .loc 4 38 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:38
-  .loc 4 36 0
-  s_bfe_u32 s88, s5, 0x10000                                             ; schedules/tiles.cpp:36
-  .loc 4 37 0
-  s_mul_i32 s88, s88, 2                                                  ; schedules/tiles.cpp:37
-  .loc 4 38 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:38
+  .loc 4 35 0
+  v_add_u32_e32 v23, v23, v25                                            ; schedules/tiles.cpp:35
+  .loc 4 26 0
+  s_bfe_u32 s88, s5, 0x10002                                             ; schedules/tiles.cpp:26
+  .loc 4 27 0
+  s_mul_i32 s88, s88, 64                                                 ; schedules/tiles.cpp:27
+  .loc 4 43 0
+  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  .loc 4 26 0
+  s_bfe_u32 s88, s5, 0x10001                                             ; schedules/tiles.cpp:26
+  .loc 4 27 0
+  s_mul_i32 s88, s88, 8                                                  ; schedules/tiles.cpp:27
+  .loc 4 43 0
+  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  .loc 4 26 0
+  s_bfe_u32 s88, s5, 0x10000                                             ; schedules/tiles.cpp:26
+  .loc 4 27 0
+  s_mul_i32 s88, s88, 2                                                  ; schedules/tiles.cpp:27
+  .loc 4 43 0
+  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
   .loc 4 20 0
   v_bfe_u32 v24, v1, 0, 3                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v24, 16, v24                                         ; schedules/tiles.cpp:21
-  .loc 4 43 0
-  v_mul_lo_u32 v21, v23, s36                                             ; schedules/tiles.cpp:43
-  .loc 4 44 0
-  v_add_u32_e32 v21, v21, v24                                            ; schedules/tiles.cpp:44
-  .loc 4 111 0
-  v_add_u32_e32 v23, 4, v23                                              ; schedules/tiles.cpp:111
-  .loc 4 43 0
-  v_mul_lo_u32 v22, v23, s36                                             ; schedules/tiles.cpp:43
-  .loc 4 44 0
-  v_add_u32_e32 v22, v22, v24                                            ; schedules/tiles.cpp:44
-  .loc 4 113 0
-  s_mul_i32 s85, s5, 0x820                                               ; schedules/tiles.cpp:113
-  .loc 4 57 0
-  s_mov_b64 s[80:81], s[86:87]                                           ; schedules/tiles.cpp:57
-  .loc 4 58 0
-  s_mov_b32 s83, 0x20000                                                 ; schedules/tiles.cpp:58
-  .loc 4 59 0
-  s_mul_i32 s84, s36, 0x80                                               ; schedules/tiles.cpp:59
-  .loc 4 60 0
-  s_add_u32 s85, s85, 0x4100                                             ; schedules/tiles.cpp:60
+  .loc 4 48 0
+  v_mul_lo_u32 v21, v23, s36                                             ; schedules/tiles.cpp:48
+  .loc 4 49 0
+  v_add_u32_e32 v21, v21, v24                                            ; schedules/tiles.cpp:49
+  .loc 4 110 0
+  v_add_u32_e32 v23, 4, v23                                              ; schedules/tiles.cpp:110
+  .loc 4 48 0
+  v_mul_lo_u32 v22, v23, s36                                             ; schedules/tiles.cpp:48
+  .loc 4 49 0
+  v_add_u32_e32 v22, v22, v24                                            ; schedules/tiles.cpp:49
+  .loc 4 112 0
+  s_mul_i32 s85, s5, 0x820                                               ; schedules/tiles.cpp:112
+  .loc 4 62 0
+  s_mov_b64 s[80:81], s[86:87]                                           ; schedules/tiles.cpp:62
+  .loc 4 63 0
+  s_mov_b32 s83, 0x20000                                                 ; schedules/tiles.cpp:63
+  .loc 4 64 0
+  s_mul_i32 s84, s36, 0x80                                               ; schedules/tiles.cpp:64
+  .loc 4 65 0
+  s_add_u32 s85, s85, 0x4100                                             ; schedules/tiles.cpp:65
+  .loc 2 70 0
+  v_mov_b32_e32 v198, 0                                                  ; schedules/softmax.cpp:70
   .loc 2 72 0
-  v_mov_b32_e32 v198, 0                                                  ; schedules/softmax.cpp:72
-  .loc 2 74 0
-  v_mov_b32_e32 v170, 0                                                  ; schedules/softmax.cpp:74
+  v_mov_b32_e32 v170, 0                                                  ; schedules/softmax.cpp:72
   v_mov_b32_e32 v171, 0
   v_mov_b32_e32 v172, 0
   v_mov_b32_e32 v173, 0
@@ -667,8 +668,8 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mov_b32_e32 v183, 0
   v_mov_b32_e32 v184, 0
   v_mov_b32_e32 v185, 0
-  .loc 2 76 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:76
+  .loc 2 74 0
+  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:74
   v_mov_b32_e32 v189, 0
   v_mov_b32_e32 v190, 0
   v_mov_b32_e32 v191, 0
@@ -676,14 +677,14 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mov_b32_e32 v193, 0
   v_mov_b32_e32 v194, 0
   v_mov_b32_e32 v195, 0
-  .loc 2 77 0
-  v_mov_b32_e32 v169, 0                                                  ; schedules/softmax.cpp:77
-  .loc 2 78 0
-  v_mov_b32_e32 v196, 0x4b00007f                                         ; schedules/softmax.cpp:78
+  .loc 2 75 0
+  v_mov_b32_e32 v169, 0                                                  ; schedules/softmax.cpp:75
+  .loc 2 76 0
+  v_mov_b32_e32 v196, 0x4b00007f                                         ; schedules/softmax.cpp:76
+  .loc 2 80 0
+  v_mov_b32_e32 v197, 0x780ccd                                           ; schedules/softmax.cpp:80
   .loc 2 82 0
-  v_mov_b32_e32 v197, 0x780ccd                                           ; schedules/softmax.cpp:82
-  .loc 2 84 0
-  v_mov_b32_e32 v186, 0x4b00007f                                         ; schedules/softmax.cpp:84
+  v_mov_b32_e32 v186, 0x4b00007f                                         ; schedules/softmax.cpp:82
   v_mov_b32_e32 v187, 0x4b00007f
   .loc 2 183 0
   s_flbit_i32_b32 s86, s72                                               ; schedules/softmax.cpp:183
@@ -691,38 +692,38 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_add_u32 s86, s86, 0x8e                                               ; schedules/softmax.cpp:184
   .loc 2 185 0
   s_lshl_b32 s86, s86, 23                                                ; schedules/softmax.cpp:185
-  .loc 2 96 0
-  v_and_b32_e32 v204, 7, v1                                              ; schedules/softmax.cpp:96
-  .loc 2 97 0
-  v_cmp_eq_u32_e64 s[88:89], 0, v204                                     ; schedules/softmax.cpp:97
+  .loc 2 94 0
+  v_and_b32_e32 v204, 7, v1                                              ; schedules/softmax.cpp:94
+  .loc 2 95 0
+  v_cmp_eq_u32_e64 s[88:89], 0, v204                                     ; schedules/softmax.cpp:95
+  .loc 2 100 0
+  v_mov_b32_e32 v204, 0x38383838                                         ; schedules/softmax.cpp:100
+  .loc 2 101 0
+  s_nop 0                                                                ; schedules/softmax.cpp:101
   .loc 2 102 0
-  v_mov_b32_e32 v204, 0x38383838                                         ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  s_nop 0                                                                ; schedules/softmax.cpp:103
-  .loc 2 104 0
-  v_cndmask_b32_e64 v200, 0, v204, s[88:89]                              ; schedules/softmax.cpp:104
+  v_cndmask_b32_e64 v200, 0, v204, s[88:89]                              ; schedules/softmax.cpp:102
   v_cndmask_b32_e64 v201, 0, v204, s[88:89]
-  .loc 2 96 0
-  v_and_b32_e32 v204, 7, v1                                              ; schedules/softmax.cpp:96
-  .loc 2 97 0
-  v_cmp_eq_u32_e64 s[88:89], 4, v204                                     ; schedules/softmax.cpp:97
+  .loc 2 94 0
+  v_and_b32_e32 v204, 7, v1                                              ; schedules/softmax.cpp:94
+  .loc 2 95 0
+  v_cmp_eq_u32_e64 s[88:89], 4, v204                                     ; schedules/softmax.cpp:95
+  .loc 2 100 0
+  v_mov_b32_e32 v204, 0x38383838                                         ; schedules/softmax.cpp:100
+  .loc 2 101 0
+  s_nop 0                                                                ; schedules/softmax.cpp:101
   .loc 2 102 0
-  v_mov_b32_e32 v204, 0x38383838                                         ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  s_nop 0                                                                ; schedules/softmax.cpp:103
-  .loc 2 104 0
-  v_cndmask_b32_e64 v202, 0, v204, s[88:89]                              ; schedules/softmax.cpp:104
+  v_cndmask_b32_e64 v202, 0, v204, s[88:89]                              ; schedules/softmax.cpp:102
   v_cndmask_b32_e64 v203, 0, v204, s[88:89]
-  .loc 2 96 0
-  v_and_b32_e32 v204, 8, v1                                              ; schedules/softmax.cpp:96
-  .loc 2 97 0
-  v_cmp_eq_u32_e64 s[88:89], 0, v204                                     ; schedules/softmax.cpp:97
-  .loc 2 107 0
-  v_mov_b32_e32 v204, 0x44444444                                         ; schedules/softmax.cpp:107
+  .loc 2 94 0
+  v_and_b32_e32 v204, 8, v1                                              ; schedules/softmax.cpp:94
+  .loc 2 95 0
+  v_cmp_eq_u32_e64 s[88:89], 0, v204                                     ; schedules/softmax.cpp:95
+  .loc 2 105 0
+  v_mov_b32_e32 v204, 0x44444444                                         ; schedules/softmax.cpp:105
+  .loc 2 106 0
+  v_mov_b32_e32 v199, 0xeeeeeeee                                         ; schedules/softmax.cpp:106
   .loc 2 108 0
-  v_mov_b32_e32 v199, 0xeeeeeeee                                         ; schedules/softmax.cpp:108
-  .loc 2 110 0
-  v_cndmask_b32_e64 v199, v199, v204, s[88:89]                           ; schedules/softmax.cpp:110
+  v_cndmask_b32_e64 v199, v199, v204, s[88:89]                           ; schedules/softmax.cpp:108
   .loc 4 20 0
   v_bfe_u32 v204, v1, 0, 3                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -731,14 +732,14 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_bfe_u32 v205, v1, 3, 2                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v205, 0x410, v205                                    ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:29
+  .loc 4 35 0
+  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
   .loc 4 20 0
   v_bfe_u32 v205, v1, 5, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v205, 16, v205                                       ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:29
+  .loc 4 35 0
+  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
   .loc 4 20 0
   v_bfe_u32 v205, v1, 0, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -747,40 +748,40 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_bfe_u32 v206, v1, 1, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v206, 0x80, v206                                     ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:29
+  .loc 4 35 0
+  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:35
   .loc 4 20 0
   v_bfe_u32 v206, v1, 2, 2                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v206, 0x820, v206                                    ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:29
+  .loc 4 35 0
+  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:35
   .loc 4 20 0
   v_bfe_u32 v206, v1, 4, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v206, 16, v206                                       ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:29
+  .loc 4 35 0
+  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:35
   .loc 4 20 0
   v_bfe_u32 v206, v1, 5, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
   v_mul_u32_u24_e32 v206, 0x410, v206                                    ; schedules/tiles.cpp:21
-  .loc 4 29 0
-  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:29
-  .loc 4 162 0
-  v_add_u32_e32 v205, 0x4100, v205                                       ; schedules/tiles.cpp:162
-  .loc 5 336 0
-  s_and_b32 s90, s71, 0xffffff80                                         ; schedules/ping_pong.cpp:336
-  .loc 5 337 0
-  s_mov_b32 s87, 0                                                       ; schedules/ping_pong.cpp:337
-  .loc 5 338 0
-  s_mov_b32 s88, 0                                                       ; schedules/ping_pong.cpp:338
-  .loc 5 339 0
-  s_mov_b32 s89, 0x10400                                                 ; schedules/ping_pong.cpp:339
-  .loc 5 340 0
-  v_mov_b32_e32 v23, v204                                                ; schedules/ping_pong.cpp:340
-  .loc 5 341 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/ping_pong.cpp:341
+  .loc 4 35 0
+  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:35
+  .loc 4 161 0
+  v_add_u32_e32 v205, 0x4100, v205                                       ; schedules/tiles.cpp:161
+  .loc 5 238 0
+  s_and_b32 s90, s71, 0xffffff80                                         ; schedules/ping_pong.cpp:238
+  .loc 5 239 0
+  s_mov_b32 s87, 0                                                       ; schedules/ping_pong.cpp:239
+  .loc 5 240 0
+  s_mov_b32 s88, 0                                                       ; schedules/ping_pong.cpp:240
+  .loc 5 241 0
+  s_mov_b32 s89, 0x10400                                                 ; schedules/ping_pong.cpp:241
+  .loc 5 242 0
+  v_mov_b32_e32 v23, v204                                                ; schedules/ping_pong.cpp:242
+  .loc 5 243 0
+  v_mov_b32_e32 v104, 0                                                  ; schedules/ping_pong.cpp:243
   v_mov_b32_e32 v105, 0
   v_mov_b32_e32 v106, 0
   v_mov_b32_e32 v107, 0
@@ -844,214 +845,214 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mov_b32_e32 v165, 0
   v_mov_b32_e32 v166, 0
   v_mov_b32_e32 v167, 0
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 65 0
-  s_sub_u32 s92, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s92, s92, 0                                                  ; schedules/ping_pong.cpp:66
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 18 0
+  s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s92, s92, 0                                                  ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 5 73 0
-  s_add_u32 s92, s87, 0                                                  ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded                                           ; schedules/ping_pong.cpp:75
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0                                                  ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded                                           ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s88, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s88, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded:
+  .loc 4 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 65 0
-  s_sub_u32 s92, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s92, s92, 0                                                  ; schedules/ping_pong.cpp:66
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 18 0
+  s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s92, s92, 0                                                  ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s82, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s82, s92, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 5 73 0
-  s_add_u32 s92, s87, 0                                                  ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_2                                         ; schedules/ping_pong.cpp:75
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0                                                  ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_2                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s88, s85                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s88, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_2:
+  .loc 4 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 65 0
-  s_sub_u32 s92, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s92, s92, 0x80                                               ; schedules/ping_pong.cpp:66
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 18 0
+  s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s92, s92, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 5 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_3                                         ; schedules/ping_pong.cpp:75
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_3                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s91, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s91, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_3:
+  .loc 4 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 344 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:344
-  .loc 5 293 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:293
-  .loc 5 295 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:295
-  .loc 5 298 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:298
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 5 246 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:246
+  .loc 5 195 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:195
+  .loc 5 197 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:197
+  .loc 5 200 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:200
 other_group:
-  .loc 5 348 0
-  s_cmp_eq_u32 s72, 0                                                    ; schedules/ping_pong.cpp:348
-  .loc 5 349 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:349
-  .loc 5 253 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:253
+  .loc 5 250 0
+  s_cmp_eq_u32 s72, 0                                                    ; schedules/ping_pong.cpp:250
+  .loc 5 251 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:251
+  .loc 5 155 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:155
+  .loc 4 167 0
+  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:169
+  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:169
+  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:169
-  .loc 5 118 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:118
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:62
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:65
+  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
+  .loc 5 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:50
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v238
   v_cmp_lt_i32_e64 s[96:97], 2, v238
   v_cmp_lt_i32_e64 s[98:99], 3, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v24, v239, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v24, v239, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v25, v239, v171, s[94:95]
   v_cndmask_b32_e64 v26, v239, v172, s[96:97]
   v_cndmask_b32_e64 v27, v239, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v238
   v_cmp_lt_i32_e64 s[96:97], 10, v238
   v_cmp_lt_i32_e64 s[98:99], 11, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v28, v239, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v28, v239, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v29, v239, v175, s[94:95]
   v_cndmask_b32_e64 v30, v239, v176, s[96:97]
   v_cndmask_b32_e64 v31, v239, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v238
   v_cmp_lt_i32_e64 s[96:97], 18, v238
   v_cmp_lt_i32_e64 s[98:99], 19, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v32, v239, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v32, v239, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v33, v239, v179, s[94:95]
   v_cndmask_b32_e64 v34, v239, v180, s[96:97]
   v_cndmask_b32_e64 v35, v239, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v238
   v_cmp_lt_i32_e64 s[96:97], 26, v238
   v_cmp_lt_i32_e64 s[98:99], 27, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v36, v239, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v36, v239, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v37, v239, v183, s[94:95]
   v_cndmask_b32_e64 v38, v239, v184, s[96:97]
   v_cndmask_b32_e64 v39, v239, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done                                                    ; schedules/products.cpp:101
+  .loc 7 90 0
+  s_branch block_done                                                    ; schedules/products.cpp:90
 block_seen:
-  .loc 6 17 0
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done                                                    ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done                                                    ; schedules/products.cpp:93
 block_hidden:
-  .loc 6 106 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -1068,98 +1069,98 @@ block_hidden:
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
 block_done:
+  .loc 4 167 0
+  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:169
-  .loc 5 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v238, 32, v238                                        ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:65
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v238, 32, v238                                        ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v238
   v_cmp_lt_i32_e64 s[96:97], 2, v238
   v_cmp_lt_i32_e64 s[98:99], 3, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v40, v239, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v40, v239, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v41, v239, v171, s[94:95]
   v_cndmask_b32_e64 v42, v239, v172, s[96:97]
   v_cndmask_b32_e64 v43, v239, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v238
   v_cmp_lt_i32_e64 s[96:97], 10, v238
   v_cmp_lt_i32_e64 s[98:99], 11, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v44, v239, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v44, v239, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v45, v239, v175, s[94:95]
   v_cndmask_b32_e64 v46, v239, v176, s[96:97]
   v_cndmask_b32_e64 v47, v239, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v238
   v_cmp_lt_i32_e64 s[96:97], 18, v238
   v_cmp_lt_i32_e64 s[98:99], 19, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v48, v239, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v48, v239, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v49, v239, v179, s[94:95]
   v_cndmask_b32_e64 v50, v239, v180, s[96:97]
   v_cndmask_b32_e64 v51, v239, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v238
   v_cmp_lt_i32_e64 s[96:97], 26, v238
   v_cmp_lt_i32_e64 s[98:99], 27, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v52, v239, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v52, v239, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v53, v239, v183, s[94:95]
   v_cndmask_b32_e64 v54, v239, v184, s[96:97]
   v_cndmask_b32_e64 v55, v239, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:101
+  .loc 7 90 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:90
 block_seen_2:
-  .loc 6 17 0
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:93
 block_hidden_2:
-  .loc 6 106 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -1176,151 +1177,151 @@ block_hidden_2:
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
 block_done_2:
+  .loc 4 167 0
+  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:169
-  .loc 5 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_4                                         ; schedules/ping_pong.cpp:75
+  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_4                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_4:
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:93
-  .loc 6 17 0
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
+  .loc 4 167 0
+  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
+  .loc 4 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:93
-  .loc 6 17 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
+  .loc 4 167 0
+  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:169
-  .loc 5 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v238, 64, v238                                        ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:65
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v238, 64, v238                                        ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v238
   v_cmp_lt_i32_e64 s[96:97], 2, v238
   v_cmp_lt_i32_e64 s[98:99], 3, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v56, v239, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v56, v239, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v57, v239, v171, s[94:95]
   v_cndmask_b32_e64 v58, v239, v172, s[96:97]
   v_cndmask_b32_e64 v59, v239, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v238
   v_cmp_lt_i32_e64 s[96:97], 10, v238
   v_cmp_lt_i32_e64 s[98:99], 11, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v60, v239, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v60, v239, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v61, v239, v175, s[94:95]
   v_cndmask_b32_e64 v62, v239, v176, s[96:97]
   v_cndmask_b32_e64 v63, v239, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v238
   v_cmp_lt_i32_e64 s[96:97], 18, v238
   v_cmp_lt_i32_e64 s[98:99], 19, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v64, v239, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v64, v239, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v65, v239, v179, s[94:95]
   v_cndmask_b32_e64 v66, v239, v180, s[96:97]
   v_cndmask_b32_e64 v67, v239, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v238
   v_cmp_lt_i32_e64 s[96:97], 26, v238
   v_cmp_lt_i32_e64 s[98:99], 27, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v68, v239, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v68, v239, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v69, v239, v183, s[94:95]
   v_cndmask_b32_e64 v70, v239, v184, s[96:97]
   v_cndmask_b32_e64 v71, v239, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:101
-block_seen_5:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:90
+block_seen_3:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:93
 block_hidden_5:
-  .loc 6 106 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -1337,109 +1338,109 @@ block_hidden_5:
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
 block_done_5:
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/ping_pong.cpp:75
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_5:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v238, 0x60, v238                                      ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:65
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v238, 0x60, v238                                      ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v238
   v_cmp_lt_i32_e64 s[96:97], 2, v238
   v_cmp_lt_i32_e64 s[98:99], 3, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v72, v239, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v72, v239, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v73, v239, v171, s[94:95]
   v_cndmask_b32_e64 v74, v239, v172, s[96:97]
   v_cndmask_b32_e64 v75, v239, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v238
   v_cmp_lt_i32_e64 s[96:97], 10, v238
   v_cmp_lt_i32_e64 s[98:99], 11, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v76, v239, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v76, v239, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v77, v239, v175, s[94:95]
   v_cndmask_b32_e64 v78, v239, v176, s[96:97]
   v_cndmask_b32_e64 v79, v239, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v238
   v_cmp_lt_i32_e64 s[96:97], 18, v238
   v_cmp_lt_i32_e64 s[98:99], 19, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v80, v239, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v80, v239, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v81, v239, v179, s[94:95]
   v_cndmask_b32_e64 v82, v239, v180, s[96:97]
   v_cndmask_b32_e64 v83, v239, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v238
   v_cmp_lt_i32_e64 s[96:97], 26, v238
   v_cmp_lt_i32_e64 s[98:99], 27, v238
-  .loc 6 69 0
-  v_cndmask_b32_e64 v84, v239, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v84, v239, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v85, v239, v183, s[94:95]
   v_cndmask_b32_e64 v86, v239, v184, s[96:97]
   v_cndmask_b32_e64 v87, v239, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:101
-block_seen_6:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:90
+block_seen_4:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:93
 block_hidden_6:
-  .loc 6 106 0
-  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v73, 0xff800000
   v_mov_b32_e32 v74, 0xff800000
   v_mov_b32_e32 v75, 0xff800000
@@ -1456,36 +1457,36 @@ block_hidden_6:
   v_mov_b32_e32 v86, 0xff800000
   v_mov_b32_e32 v87, 0xff800000
 block_done_6:
+  .loc 4 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(2)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:93
-  .loc 6 17 0
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(2)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:93
-  .loc 6 17 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
-  .loc 5 130 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:130
-  .loc 5 256 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:256
+  .loc 5 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 5 158 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:158
   .loc 2 128 0
   v_max3_f32 v238, v24, v25, v26                                         ; schedules/softmax.cpp:128
   .loc 2 124 0
@@ -1956,246 +1957,246 @@ block_done_8:
   .loc 2 308 0
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 149 0
-  s_mov_b32 s89, s88                                                     ; schedules/ping_pong.cpp:149
-  .loc 5 150 0
-  s_mov_b32 s88, s91                                                     ; schedules/ping_pong.cpp:150
-  .loc 5 151 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/ping_pong.cpp:151
-  .loc 5 152 0
-  v_add_u32_e32 v23, s88, v204                                           ; schedules/ping_pong.cpp:152
-  .loc 5 153 0
-  v_add_u32_e32 v168, s89, v205                                          ; schedules/ping_pong.cpp:153
-  .loc 5 161 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:162
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 6 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 6 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 6 71 0
+  v_add_u32_e32 v23, s88, v204                                           ; schedules/walk.cpp:71
+  .loc 6 72 0
+  v_add_u32_e32 v168, s89, v205                                          ; schedules/walk.cpp:72
+  .loc 5 66 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
+  .loc 5 67 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:67
+  .loc 4 167 0
+  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:169
+  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:169
+  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
 no_more_scores:
-  .loc 5 258 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:258
-  .loc 5 219 0
-  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:219
-  .loc 5 220 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:220
+  .loc 5 160 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:160
+  .loc 5 121 0
+  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:121
+  .loc 5 122 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:122
 whole_tiles:
-  .loc 5 222 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:222
-  .loc 5 118 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:118
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 17 0
+  .loc 5 124 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:124
+  .loc 5 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 167 0
+  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:169
-  .loc 5 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 17 0
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 167 0
+  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:169
-  .loc 5 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/ping_pong.cpp:75
+  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_6:
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 17 0
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 167 0
+  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
+  .loc 4 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 17 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 167 0
+  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:169
-  .loc 5 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 17 0
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:256
   ds_read_b64_tr_b8 v[210:211], v168 offset:512
   ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/ping_pong.cpp:75
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_7:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 17 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:288
   ds_read_b64_tr_b8 v[218:219], v168 offset:544
   ds_read_b64_tr_b8 v[220:221], v168 offset:800
+  .loc 4 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 17 0
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:320
   ds_read_b64_tr_b8 v[226:227], v168 offset:576
   ds_read_b64_tr_b8 v[228:229], v168 offset:832
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 17 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:352
   ds_read_b64_tr_b8 v[234:235], v168 offset:608
   ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:8576
   ds_read_b64_tr_b8 v[210:211], v168 offset:8832
   ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:8608
   ds_read_b64_tr_b8 v[218:219], v168 offset:8864
   ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:8640
   ds_read_b64_tr_b8 v[226:227], v168 offset:8896
   ds_read_b64_tr_b8 v[228:229], v168 offset:9152
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:8672
   ds_read_b64_tr_b8 v[234:235], v168 offset:8928
   ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:123
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 130 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:130
-  .loc 5 224 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:224
+  .loc 5 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 5 126 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:126
   .loc 2 128 0
   v_max3_f32 v238, v24, v25, v26                                         ; schedules/softmax.cpp:128
   v_max3_f32 v239, v56, v57, v58
@@ -2606,49 +2607,49 @@ tile_unneeded_7:
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
 weighed:
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 149 0
-  s_mov_b32 s89, s88                                                     ; schedules/ping_pong.cpp:149
-  .loc 5 150 0
-  s_mov_b32 s88, s91                                                     ; schedules/ping_pong.cpp:150
-  .loc 5 151 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/ping_pong.cpp:151
-  .loc 5 152 0
-  v_add_u32_e32 v23, s88, v204                                           ; schedules/ping_pong.cpp:152
-  .loc 5 153 0
-  v_add_u32_e32 v168, s89, v205                                          ; schedules/ping_pong.cpp:153
-  .loc 5 161 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:162
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 6 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 6 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 6 71 0
+  v_add_u32_e32 v23, s88, v204                                           ; schedules/walk.cpp:71
+  .loc 6 72 0
+  v_add_u32_e32 v168, s89, v205                                          ; schedules/walk.cpp:72
+  .loc 5 66 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
+  .loc 5 67 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:67
+  .loc 4 167 0
+  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:169
+  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:169
+  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
 no_more_scores_2:
-  .loc 5 226 0
-  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:226
-  .loc 5 227 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:227
-  .loc 5 228 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:228
-  .loc 5 229 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:229
+  .loc 5 128 0
+  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:128
+  .loc 5 129 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:129
+  .loc 5 130 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:130
+  .loc 5 131 0
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:131
 references_rise:
   .loc 2 214 0
   v_mul_f32_e32 v241, s69, v240                                          ; schedules/softmax.cpp:214
@@ -3155,95 +3156,95 @@ rise_is_small:
   .loc 2 308 0
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 5 211 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:211
+  .loc 5 113 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:113
 whole_tiles_done:
-  .loc 5 239 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:239
-  .loc 5 240 0
-  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:240
-  .loc 5 241 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:241
-  .loc 5 118 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:118
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_9                                            ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:62
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:65
+  .loc 5 141 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:141
+  .loc 5 142 0
+  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:142
+  .loc 5 143 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:143
+  .loc 5 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:50
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v241
   v_cmp_lt_i32_e64 s[96:97], 2, v241
   v_cmp_lt_i32_e64 s[98:99], 3, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v24, v242, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v24, v242, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v25, v242, v171, s[94:95]
   v_cndmask_b32_e64 v26, v242, v172, s[96:97]
   v_cndmask_b32_e64 v27, v242, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v241
   v_cmp_lt_i32_e64 s[96:97], 10, v241
   v_cmp_lt_i32_e64 s[98:99], 11, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v28, v242, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v28, v242, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v29, v242, v175, s[94:95]
   v_cndmask_b32_e64 v30, v242, v176, s[96:97]
   v_cndmask_b32_e64 v31, v242, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v241
   v_cmp_lt_i32_e64 s[96:97], 18, v241
   v_cmp_lt_i32_e64 s[98:99], 19, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v32, v242, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v32, v242, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v33, v242, v179, s[94:95]
   v_cndmask_b32_e64 v34, v242, v180, s[96:97]
   v_cndmask_b32_e64 v35, v242, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v241
   v_cmp_lt_i32_e64 s[96:97], 26, v241
   v_cmp_lt_i32_e64 s[98:99], 27, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v36, v242, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v36, v242, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v37, v242, v183, s[94:95]
   v_cndmask_b32_e64 v38, v242, v184, s[96:97]
   v_cndmask_b32_e64 v39, v242, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:101
-block_seen_9:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:90
+block_seen_5:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:93
 block_hidden_9:
-  .loc 6 106 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -3260,90 +3261,90 @@ block_hidden_9:
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
 block_done_9:
+  .loc 4 167 0
+  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:169
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_10                                           ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v241, 32, v241                                        ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:65
+  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v241, 32, v241                                        ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v241
   v_cmp_lt_i32_e64 s[96:97], 2, v241
   v_cmp_lt_i32_e64 s[98:99], 3, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v40, v242, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v40, v242, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v41, v242, v171, s[94:95]
   v_cndmask_b32_e64 v42, v242, v172, s[96:97]
   v_cndmask_b32_e64 v43, v242, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v241
   v_cmp_lt_i32_e64 s[96:97], 10, v241
   v_cmp_lt_i32_e64 s[98:99], 11, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v44, v242, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v44, v242, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v45, v242, v175, s[94:95]
   v_cndmask_b32_e64 v46, v242, v176, s[96:97]
   v_cndmask_b32_e64 v47, v242, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v241
   v_cmp_lt_i32_e64 s[96:97], 18, v241
   v_cmp_lt_i32_e64 s[98:99], 19, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v48, v242, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v48, v242, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v49, v242, v179, s[94:95]
   v_cndmask_b32_e64 v50, v242, v180, s[96:97]
   v_cndmask_b32_e64 v51, v242, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v241
   v_cmp_lt_i32_e64 s[96:97], 26, v241
   v_cmp_lt_i32_e64 s[98:99], 27, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v52, v242, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v52, v242, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v53, v242, v183, s[94:95]
   v_cndmask_b32_e64 v54, v242, v184, s[96:97]
   v_cndmask_b32_e64 v55, v242, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:101
-block_seen_10:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:90
+block_seen_6:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:93
 block_hidden_10:
-  .loc 6 106 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -3360,120 +3361,120 @@ block_hidden_10:
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
 block_done_10:
+  .loc 4 167 0
+  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:169
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:93
-  .loc 6 17 0
+  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_11:
+  .loc 4 167 0
+  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:169
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:121
-  .loc 6 91 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:93
-  .loc 6 17 0
+  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 7 79 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_12:
+  .loc 4 167 0
+  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:169
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_13                                           ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v241, 64, v241                                        ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:65
+  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v241, 64, v241                                        ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v241
   v_cmp_lt_i32_e64 s[96:97], 2, v241
   v_cmp_lt_i32_e64 s[98:99], 3, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v56, v242, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v56, v242, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v57, v242, v171, s[94:95]
   v_cndmask_b32_e64 v58, v242, v172, s[96:97]
   v_cndmask_b32_e64 v59, v242, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v241
   v_cmp_lt_i32_e64 s[96:97], 10, v241
   v_cmp_lt_i32_e64 s[98:99], 11, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v60, v242, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v60, v242, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v61, v242, v175, s[94:95]
   v_cndmask_b32_e64 v62, v242, v176, s[96:97]
   v_cndmask_b32_e64 v63, v242, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v241
   v_cmp_lt_i32_e64 s[96:97], 18, v241
   v_cmp_lt_i32_e64 s[98:99], 19, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v64, v242, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v64, v242, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v65, v242, v179, s[94:95]
   v_cndmask_b32_e64 v66, v242, v180, s[96:97]
   v_cndmask_b32_e64 v67, v242, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v241
   v_cmp_lt_i32_e64 s[96:97], 26, v241
   v_cmp_lt_i32_e64 s[98:99], 27, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v68, v242, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v68, v242, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v69, v242, v183, s[94:95]
   v_cndmask_b32_e64 v70, v242, v184, s[96:97]
   v_cndmask_b32_e64 v71, v242, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:101
-block_seen_13:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:90
+block_seen_7:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:93
 block_hidden_13:
-  .loc 6 106 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -3490,91 +3491,91 @@ block_hidden_13:
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
 block_done_13:
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:256
   ds_read_b64_tr_b8 v[210:211], v168 offset:512
   ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:93
-  .loc 6 95 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:95
-  .loc 6 96 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:96
-  .loc 6 97 0
-  s_cbranch_scc1 block_seen_14                                           ; schedules/products.cpp:97
-  .loc 6 58 0
-  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:58
-  .loc 6 59 0
-  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:59
-  .loc 6 60 0
-  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:60
-  .loc 6 61 0
-  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:61
-  .loc 6 62 0
-  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:62
-  .loc 6 63 0
-  v_subrev_u32_e32 v241, 0x60, v241                                      ; schedules/products.cpp:63
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:65
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:81
+  .loc 7 84 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
+  .loc 7 85 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
+  .loc 7 86 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:86
+  .loc 7 46 0
+  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:46
+  .loc 7 47 0
+  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:47
+  .loc 7 48 0
+  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:48
+  .loc 7 49 0
+  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:49
+  .loc 7 50 0
+  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:50
+  .loc 7 51 0
+  v_subrev_u32_e32 v241, 0x60, v241                                      ; schedules/products.cpp:51
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 1, v241
   v_cmp_lt_i32_e64 s[96:97], 2, v241
   v_cmp_lt_i32_e64 s[98:99], 3, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v72, v242, v170, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v72, v242, v170, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v73, v242, v171, s[94:95]
   v_cndmask_b32_e64 v74, v242, v172, s[96:97]
   v_cndmask_b32_e64 v75, v242, v173, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 9, v241
   v_cmp_lt_i32_e64 s[96:97], 10, v241
   v_cmp_lt_i32_e64 s[98:99], 11, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v76, v242, v174, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v76, v242, v174, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v77, v242, v175, s[94:95]
   v_cndmask_b32_e64 v78, v242, v176, s[96:97]
   v_cndmask_b32_e64 v79, v242, v177, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 17, v241
   v_cmp_lt_i32_e64 s[96:97], 18, v241
   v_cmp_lt_i32_e64 s[98:99], 19, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v80, v242, v178, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v80, v242, v178, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v81, v242, v179, s[94:95]
   v_cndmask_b32_e64 v82, v242, v180, s[96:97]
   v_cndmask_b32_e64 v83, v242, v181, s[98:99]
-  .loc 6 65 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:65
+  .loc 7 53 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:53
   v_cmp_lt_i32_e64 s[94:95], 25, v241
   v_cmp_lt_i32_e64 s[96:97], 26, v241
   v_cmp_lt_i32_e64 s[98:99], 27, v241
-  .loc 6 69 0
-  v_cndmask_b32_e64 v84, v242, v182, s[92:93]                            ; schedules/products.cpp:69
+  .loc 7 57 0
+  v_cndmask_b32_e64 v84, v242, v182, s[92:93]                            ; schedules/products.cpp:57
   v_cndmask_b32_e64 v85, v242, v183, s[94:95]
   v_cndmask_b32_e64 v86, v242, v184, s[96:97]
   v_cndmask_b32_e64 v87, v242, v185, s[98:99]
-  .loc 6 99 0
-  s_nop 1                                                                ; schedules/products.cpp:99
-  .loc 6 17 0
+  .loc 7 88 0
+  s_nop 1                                                                ; schedules/products.cpp:88
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 101 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:101
-block_seen_14:
-  .loc 6 17 0
+  .loc 7 90 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:90
+block_seen_8:
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 104 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:104
+  .loc 7 93 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:93
 block_hidden_14:
-  .loc 6 106 0
-  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:106
+  .loc 7 95 0
+  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:95
   v_mov_b32_e32 v73, 0xff800000
   v_mov_b32_e32 v74, 0xff800000
   v_mov_b32_e32 v75, 0xff800000
@@ -3591,131 +3592,131 @@ block_hidden_14:
   v_mov_b32_e32 v86, 0xff800000
   v_mov_b32_e32 v87, 0xff800000
 block_done_14:
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:288
   ds_read_b64_tr_b8 v[218:219], v168 offset:544
   ds_read_b64_tr_b8 v[220:221], v168 offset:800
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:93
-  .loc 6 17 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:320
   ds_read_b64_tr_b8 v[226:227], v168 offset:576
   ds_read_b64_tr_b8 v[228:229], v168 offset:832
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 91 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:91
-  .loc 6 92 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:92
-  .loc 6 93 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:93
-  .loc 6 17 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 79 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
+  .loc 7 80 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
+  .loc 7 81 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:81
+  .loc 7 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_16:
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:352
   ds_read_b64_tr_b8 v[234:235], v168 offset:608
   ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:8576
   ds_read_b64_tr_b8 v[210:211], v168 offset:8832
   ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:8608
   ds_read_b64_tr_b8 v[218:219], v168 offset:8864
   ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:8640
   ds_read_b64_tr_b8 v[226:227], v168 offset:8896
   ds_read_b64_tr_b8 v[228:229], v168 offset:9152
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:8672
   ds_read_b64_tr_b8 v[234:235], v168 offset:8928
   ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_2:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_3:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:136
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:132
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_4:
-  .loc 5 130 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:130
-  .loc 5 243 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:243
+  .loc 5 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 5 145 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:145
   .loc 2 128 0
   v_max3_f32 v238, v24, v25, v26                                         ; schedules/softmax.cpp:128
   v_max3_f32 v239, v56, v57, v58
@@ -4126,43 +4127,43 @@ half_hidden_4:
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
 weighed_2:
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 149 0
-  s_mov_b32 s89, s88                                                     ; schedules/ping_pong.cpp:149
-  .loc 5 150 0
-  s_mov_b32 s88, s91                                                     ; schedules/ping_pong.cpp:150
-  .loc 5 151 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/ping_pong.cpp:151
-  .loc 5 152 0
-  v_add_u32_e32 v23, s88, v204                                           ; schedules/ping_pong.cpp:152
-  .loc 5 153 0
-  v_add_u32_e32 v168, s89, v205                                          ; schedules/ping_pong.cpp:153
-  .loc 5 161 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:162
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 6 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 6 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 6 71 0
+  v_add_u32_e32 v23, s88, v204                                           ; schedules/walk.cpp:71
+  .loc 6 72 0
+  v_add_u32_e32 v168, s89, v205                                          ; schedules/walk.cpp:72
+  .loc 5 66 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
+  .loc 5 67 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:67
+  .loc 4 167 0
+  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:169
+  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:169
+  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:168
-  .loc 4 169 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:169
+  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
 no_more_scores_3:
-  .loc 5 245 0
-  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:245
+  .loc 5 147 0
+  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:147
 references_rise_2:
   .loc 2 214 0
   v_mul_f32_e32 v241, s69, v240                                          ; schedules/softmax.cpp:214
@@ -4669,13 +4670,13 @@ rise_is_small_2:
   .loc 2 308 0
   v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
   v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 5 211 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:211
+  .loc 5 113 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:113
 no_tile_in_part:
-  .loc 5 268 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:268
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:176
+  .loc 5 170 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:170
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:256
   ds_read_b64_tr_b8 v[210:211], v168 offset:512
   ds_read_b64_tr_b8 v[212:213], v168 offset:768
@@ -4691,94 +4692,94 @@ no_tile_in_part:
   ds_read_b64_tr_b8 v[232:233], v168 offset:352
   ds_read_b64_tr_b8 v[234:235], v168 offset:608
   ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 5 118 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:118
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:121
-  .loc 6 22 0
+  .loc 5 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[208:209], v168 offset:8576
   ds_read_b64_tr_b8 v[210:211], v168 offset:8832
   ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:121
-  .loc 6 22 0
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[216:217], v168 offset:8608
   ds_read_b64_tr_b8 v[218:219], v168 offset:8864
   ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:121
-  .loc 6 22 0
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[224:225], v168 offset:8640
   ds_read_b64_tr_b8 v[226:227], v168 offset:8896
   ds_read_b64_tr_b8 v[228:229], v168 offset:9152
-  .loc 5 121 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:121
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 5 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 176 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:176
+  .loc 4 175 0
+  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
   ds_read_b64_tr_b8 v[232:233], v168 offset:8672
   ds_read_b64_tr_b8 v[234:235], v168 offset:8928
   ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_5:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_6:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:136
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:132
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_7:
-  .loc 5 123 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:123
-  .loc 6 134 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:134
-  .loc 6 135 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:135
-  .loc 6 136 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:136
-  .loc 2 115 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:115
-  .loc 6 22 0
+  .loc 5 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 7 130 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
+  .loc 7 131 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
+  .loc 7 132 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:132
+  .loc 2 113 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:113
+  .loc 7 22 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_8:
-  .loc 5 130 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:130
+  .loc 5 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
   .loc 2 162 0
   v_lshlrev_b32_e32 v238, 23, v186                                       ; schedules/softmax.cpp:162
   v_lshlrev_b32_e32 v239, 23, v187
@@ -4791,180 +4792,180 @@ half_hidden_8:
   .loc 2 169 0
   v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:169
   v_mov_b32_e32 v192, 0
-  .loc 5 351 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:351
+  .loc 5 253 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:253
 sees_nothing:
-  .loc 5 353 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:353
-  .loc 5 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  .loc 5 255 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:255
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 5 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/ping_pong.cpp:75
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_8:
+  .loc 4 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/ping_pong.cpp:75
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_9:
+  .loc 4 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
 seen_all:
-  .loc 5 277 0
-  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:277
-  .loc 5 278 0
-  s_cbranch_scc0 served_others                                           ; schedules/ping_pong.cpp:278
+  .loc 5 179 0
+  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:179
+  .loc 5 180 0
+  s_cbranch_scc0 served_others                                           ; schedules/ping_pong.cpp:180
 tiles_of_other_waves:
-  .loc 5 280 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:280
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 149 0
-  s_mov_b32 s89, s88                                                     ; schedules/ping_pong.cpp:149
-  .loc 5 150 0
-  s_mov_b32 s88, s91                                                     ; schedules/ping_pong.cpp:150
-  .loc 5 151 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/ping_pong.cpp:151
-  .loc 5 152 0
-  v_add_u32_e32 v23, s88, v204                                           ; schedules/ping_pong.cpp:152
-  .loc 5 153 0
-  v_add_u32_e32 v168, s89, v205                                          ; schedules/ping_pong.cpp:153
-  .loc 5 282 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:282
-  .loc 5 283 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:283
-  .loc 5 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/ping_pong.cpp:66
+  .loc 5 182 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:182
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 6 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 6 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 6 71 0
+  v_add_u32_e32 v23, s88, v204                                           ; schedules/walk.cpp:71
+  .loc 6 72 0
+  v_add_u32_e32 v168, s89, v205                                          ; schedules/walk.cpp:72
+  .loc 5 184 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:184
+  .loc 5 185 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:185
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:120
-  .loc 5 73 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/ping_pong.cpp:75
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
 tile_unneeded_10:
+  .loc 4 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 65 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/ping_pong.cpp:65
-  .loc 5 66 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/ping_pong.cpp:66
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 6 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:119
-  .loc 4 120 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:120
-  .loc 5 57 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/ping_pong.cpp:57
-  .loc 5 58 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/ping_pong.cpp:58
-  .loc 5 73 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/ping_pong.cpp:73
-  .loc 5 74 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/ping_pong.cpp:74
-  .loc 5 75 0
-  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/ping_pong.cpp:75
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 6 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 6 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 6 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 6 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 6 28 0
+  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:131
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
-  .loc 4 129 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:129
+  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  s_nop 0                                                                ; schedules/tiles.cpp:132
-  .loc 4 133 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:133
+  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_11:
+  .loc 4 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:140
-  .loc 4 141 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:141
-  .loc 5 285 0
-  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:285
-  .loc 5 286 0
-  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/ping_pong.cpp:286
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 5 187 0
+  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:187
+  .loc 5 188 0
+  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/ping_pong.cpp:188
 served_others:
-  .loc 5 293 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:293
-  .loc 5 297 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:297
-  .loc 5 298 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:298
+  .loc 5 195 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:195
+  .loc 5 199 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:199
+  .loc 5 200 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:200
 other_group_2:
   .loc 1 88 0
   s_mov_b64 s[92:93], s[14:15]                                           ; schedules/arguments.cpp:88
@@ -5044,33 +5045,33 @@ other_group_2:
   s_mul_i32 s98, s94, s42                                                ; schedules/arguments.cpp:113
   .loc 1 114 0
   s_mov_b32 s99, 0x20000                                                 ; schedules/arguments.cpp:114
-  .loc 7 42 0
+  .loc 8 42 0
   v_lshrrev_b32_e32 v239, 5, v1                                          ; schedules/output.cpp:42
-  .loc 7 43 0
+  .loc 8 43 0
   v_and_b32_e32 v238, 31, v1                                             ; schedules/output.cpp:43
-  .loc 7 44 0
+  .loc 8 44 0
   v_mul_lo_u32 v238, v238, s42                                           ; schedules/output.cpp:44
-  .loc 7 45 0
+  .loc 8 45 0
   v_lshl_add_u32 v238, v239, 4, v238                                     ; schedules/output.cpp:45
-  .loc 7 48 0
+  .loc 8 48 0
   v_mov_b32_e32 v240, v169                                               ; schedules/output.cpp:48
-  .loc 7 13 0
+  .loc 8 13 0
   v_mov_b32_e32 v241, v240                                               ; schedules/output.cpp:13
-  .loc 7 14 0
+  .loc 8 14 0
   s_nop 1                                                                ; schedules/output.cpp:14
-  .loc 7 15 0
+  .loc 8 15 0
   v_permlane32_swap_b32_e32 v240, v241                                   ; schedules/output.cpp:15
-  .loc 7 16 0
+  .loc 8 16 0
   v_add_f32_e32 v240, v240, v241                                         ; schedules/output.cpp:16
-  .loc 7 50 0
+  .loc 8 50 0
   v_max_f32_e32 v240, 1.0, v240                                          ; schedules/output.cpp:50
-  .loc 7 51 0
+  .loc 8 51 0
   v_rcp_f32_e32 v240, v240                                               ; schedules/output.cpp:51
-  .loc 7 53 0
+  .loc 8 53 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:53
-  .loc 7 54 0
+  .loc 8 54 0
   v_mul_f32_e32 v240, s91, v240                                          ; schedules/output.cpp:54
-  .loc 7 55 0
+  .loc 8 55 0
   v_mul_f32_e32 v104, v240, v104                                         ; schedules/output.cpp:55
   v_mul_f32_e32 v105, v240, v105
   v_mul_f32_e32 v106, v240, v106
@@ -5135,7 +5136,7 @@ other_group_2:
   v_mul_f32_e32 v165, v240, v165
   v_mul_f32_e32 v166, v240, v166
   v_mul_f32_e32 v167, v240, v167
-  .loc 7 22 0
+  .loc 8 22 0
   v_cvt_pk_bf16_f32 v104, v104, v105                                     ; schedules/output.cpp:22
   v_cvt_pk_bf16_f32 v105, v106, v107
   v_cvt_pk_bf16_f32 v106, v108, v109
@@ -5144,15 +5145,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v109, v114, v115
   v_cvt_pk_bf16_f32 v110, v116, v117
   v_cvt_pk_bf16_f32 v111, v118, v119
-  .loc 7 25 0
+  .loc 8 25 0
   v_permlane32_swap_b32_e32 v104, v106                                   ; schedules/output.cpp:25
   v_permlane32_swap_b32_e32 v105, v107
   v_permlane32_swap_b32_e32 v108, v110
   v_permlane32_swap_b32_e32 v109, v111
-  .loc 7 27 0
+  .loc 8 27 0
   buffer_store_dwordx4 v[104:107], v238, s[96:99], 0 offen               ; schedules/output.cpp:27
   buffer_store_dwordx4 v[108:111], v238, s[96:99], 0 offen offset:32
-  .loc 7 22 0
+  .loc 8 22 0
   v_cvt_pk_bf16_f32 v120, v120, v121                                     ; schedules/output.cpp:22
   v_cvt_pk_bf16_f32 v121, v122, v123
   v_cvt_pk_bf16_f32 v122, v124, v125
@@ -5161,15 +5162,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v125, v130, v131
   v_cvt_pk_bf16_f32 v126, v132, v133
   v_cvt_pk_bf16_f32 v127, v134, v135
-  .loc 7 25 0
+  .loc 8 25 0
   v_permlane32_swap_b32_e32 v120, v122                                   ; schedules/output.cpp:25
   v_permlane32_swap_b32_e32 v121, v123
   v_permlane32_swap_b32_e32 v124, v126
   v_permlane32_swap_b32_e32 v125, v127
-  .loc 7 27 0
+  .loc 8 27 0
   buffer_store_dwordx4 v[120:123], v238, s[96:99], 0 offen offset:64     ; schedules/output.cpp:27
   buffer_store_dwordx4 v[124:127], v238, s[96:99], 0 offen offset:96
-  .loc 7 22 0
+  .loc 8 22 0
   v_cvt_pk_bf16_f32 v136, v136, v137                                     ; schedules/output.cpp:22
   v_cvt_pk_bf16_f32 v137, v138, v139
   v_cvt_pk_bf16_f32 v138, v140, v141
@@ -5178,15 +5179,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v141, v146, v147
   v_cvt_pk_bf16_f32 v142, v148, v149
   v_cvt_pk_bf16_f32 v143, v150, v151
-  .loc 7 25 0
+  .loc 8 25 0
   v_permlane32_swap_b32_e32 v136, v138                                   ; schedules/output.cpp:25
   v_permlane32_swap_b32_e32 v137, v139
   v_permlane32_swap_b32_e32 v140, v142
   v_permlane32_swap_b32_e32 v141, v143
-  .loc 7 27 0
+  .loc 8 27 0
   buffer_store_dwordx4 v[136:139], v238, s[96:99], 0 offen offset:128    ; schedules/output.cpp:27
   buffer_store_dwordx4 v[140:143], v238, s[96:99], 0 offen offset:160
-  .loc 7 22 0
+  .loc 8 22 0
   v_cvt_pk_bf16_f32 v152, v152, v153                                     ; schedules/output.cpp:22
   v_cvt_pk_bf16_f32 v153, v154, v155
   v_cvt_pk_bf16_f32 v154, v156, v157
@@ -5195,25 +5196,25 @@ other_group_2:
   v_cvt_pk_bf16_f32 v157, v162, v163
   v_cvt_pk_bf16_f32 v158, v164, v165
   v_cvt_pk_bf16_f32 v159, v166, v167
-  .loc 7 25 0
+  .loc 8 25 0
   v_permlane32_swap_b32_e32 v152, v154                                   ; schedules/output.cpp:25
   v_permlane32_swap_b32_e32 v153, v155
   v_permlane32_swap_b32_e32 v156, v158
   v_permlane32_swap_b32_e32 v157, v159
-  .loc 7 27 0
+  .loc 8 27 0
   buffer_store_dwordx4 v[152:155], v238, s[96:99], 0 offen offset:192    ; schedules/output.cpp:27
   buffer_store_dwordx4 v[156:159], v238, s[96:99], 0 offen offset:224
-  .loc 7 63 0
+  .loc 8 63 0
   v_mov_b32_e32 v239, v198                                               ; schedules/output.cpp:63
-  .loc 7 13 0
+  .loc 8 13 0
   v_mov_b32_e32 v240, v239                                               ; schedules/output.cpp:13
-  .loc 7 14 0
+  .loc 8 14 0
   s_nop 1                                                                ; schedules/output.cpp:14
-  .loc 7 15 0
+  .loc 8 15 0
   v_permlane32_swap_b32_e32 v239, v240                                   ; schedules/output.cpp:15
-  .loc 7 16 0
+  .loc 8 16 0
   v_add_f32_e32 v239, v239, v240                                         ; schedules/output.cpp:16
-  .loc 7 65 0
+  .loc 8 65 0
   v_log_f32_e32 v239, v239                                               ; schedules/output.cpp:65
   .loc 1 97 0
   s_mov_b64 s[94:95], s[18:19]                                           ; schedules/arguments.cpp:97
@@ -5281,13 +5282,13 @@ other_group_2:
   v_mul_f32_e32 v240, s92, v240                                          ; schedules/arguments.cpp:125
   .loc 1 126 0
   v_mul_f32_e32 v240, 0x3fb8aa3b, v240                                   ; schedules/arguments.cpp:126
-  .loc 7 71 0
+  .loc 8 71 0
   v_mul_f32_e32 v241, 0xf1800000, v170                                   ; schedules/output.cpp:71
-  .loc 7 72 0
+  .loc 8 72 0
   v_fma_f32 v239, v241, v240, v239                                       ; schedules/output.cpp:72
-  .loc 7 74 0
+  .loc 8 74 0
   v_mul_f32_e32 v239, 0x3f317218, v239                                   ; schedules/output.cpp:74
-  .loc 7 79 0
+  .loc 8 79 0
   s_mov_b64 s[92:93], s[16:17]                                           ; schedules/output.cpp:79
   .loc 1 78 0
   s_mul_i32 s94, s4, s50                                                 ; schedules/arguments.cpp:78
@@ -5313,9 +5314,9 @@ other_group_2:
   s_mul_i32 s94, s3, s49                                                 ; schedules/arguments.cpp:82
   .loc 1 83 0
   s_add_u32 s93, s93, s94                                                ; schedules/arguments.cpp:83
-  .loc 7 82 0
+  .loc 8 82 0
   s_mov_b32 s91, 4                                                       ; schedules/output.cpp:82
-  .loc 7 85 0
+  .loc 8 85 0
   s_mov_b64 s[94:95], 4                                                  ; schedules/output.cpp:85
   .loc 1 78 0
   s_mul_i32 s100, s7, s94                                                ; schedules/arguments.cpp:78
@@ -5341,14 +5342,14 @@ other_group_2:
   s_mul_i32 s98, s100, s91                                               ; schedules/arguments.cpp:113
   .loc 1 114 0
   s_mov_b32 s99, 0x20000                                                 ; schedules/arguments.cpp:114
-  .loc 7 89 0
+  .loc 8 89 0
   v_lshlrev_b32_e32 v238, 2, v1                                          ; schedules/output.cpp:89
-  .loc 7 90 0
+  .loc 8 90 0
   s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:90
-  .loc 7 91 0
+  .loc 8 91 0
   buffer_store_dword v239, v238, s[96:99], 0 offen                       ; schedules/output.cpp:91
-  .loc 5 396 0
-  s_endpgm                                                               ; schedules/ping_pong.cpp:396
+  .loc 5 298 0
+  s_endpgm                                                               ; schedules/ping_pong.cpp:298
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950
 

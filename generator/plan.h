@@ -30,10 +30,10 @@ struct AttentionPlan {
   int queries_per_wave = 32;
   int keys_per_tile = 128;
   // Probabilities are multiplied by 2^lift before rounding to e4m3, to keep the small ones out of the subnormals
-  // (kernel.md 4). The largest of the row's first tile is then exactly 2^lift.
+  // (kernel.md 4). A weight at the row's reference is then exactly 2^lift.
   int lift_log2 = 8;
   // Lean softmax: added to the code before rounding. Between powers of two the code's straight line lies above 2^x, by
-  // 0.33 of a code on average. This value gave the least error (docs/numerics.md).
+  // 8 * (3/2 - 1 / ln 2) = 0.46 of a code on average; this value gave the least error (docs/numerics.md).
   float lean_offset = -0.45f;
   // A new maximum of a row becomes its reference where it weighs more than 1 / weighty_share of what the row's total
   // will be (schedules/softmax.h). A power of two. Lower values cost accuracy, higher ones clocks where sequences are

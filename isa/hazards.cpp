@@ -25,10 +25,6 @@ int limit_of(const Rule& rule, const Machine& machine) {
   return std::max({n.p2, n.p4, n.p8, n.p16});
 }
 
-bool touch(const Access& a, const Access& b) {
-  return a.file == b.file && a.first < b.first + b.count && b.first < a.first + a.count;
-}
-
 bool meets(Meet meet, const Inst& producer, const Access& a, const Inst& consumer, const Access& b) {
   if (!touch(a, b)) return false;
   const bool same_tuple = a.first == b.first && a.count == b.count;

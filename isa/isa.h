@@ -175,6 +175,10 @@ struct Access {
   std::int8_t arg;  // index of the argument, or -1 where implicit (vcc, exec, m0)
 };
 std::vector<Access> accesses(const Inst& inst);
+// Whether they share a register.
+inline bool touch(const Access& a, const Access& b) {
+  return a.file == b.file && a.first < b.first + b.count && b.first < a.first + a.count;
+}
 
 // Bytes of the instruction in memory: 4, 8, or 16 with matrix scales.
 int encoded_bytes(const Inst& inst);

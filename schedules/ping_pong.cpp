@@ -14,99 +14,16 @@
 
 #include "schedules/ping_pong.h"
 
-#include "schedules/limits.h"
 #include "schedules/output.h"
-#include "schedules/products.h"
+#include "schedules/walk.h"
 
-#include <array>
 #include <bit>
 
 namespace zyfa::schedules {
 namespace {
 
-using generator::Arrival;
 using generator::KernelBody;
 using generator::Label;
-
-constexpr int fragments_ahead = 4;
-
-// All that a wave holds on its way along the keys. Trip t scores tile t+1, the first trip is -1.
-struct Walk {
-  const AttentionPlan& plan;
-  const Arguments& args;
-  Limits limits;
-  TileSource keys, values;
-  Tile tile;
-  ScoreScale scale;
-  RowState rows;
-  Moving moving;
-  Ones ones;
-  Sight sight;
-  V<1> key_lanes, value_lanes;                           // LDS read addresses relative to a buffer, bytes
-  S<1> scored_buffer, weighed_buffer;                    // LDS offsets of tiles t+1 and t, bytes
-  S<1> whole;                                            // tiles that start below this are seen whole
-  Arrival tiles;                                         // LDS-DMA of tiles, and Q
-  std::array<Arrival, fragments_ahead> first_fragments;  // what a matrix phase starts with
-  V<32> fragments;                                       // matrix operands on their way from LDS
-
-  V<8> fragment(std::size_t i) const { return fragments.at<8>(static_cast<int>(8 * (i % fragments_ahead))); }
-};
-
-// to = LDS offset of the buffer that holds neither tile t+1 nor tile t.
-void third_buffer(Builder& k, const Walk& w, S<1> to) {
-  k.s_sub_u32(to, 3 * w.plan.lds.buffer_stride, w.scored_buffer);
-  k.s_sub_u32(to, to, w.weighed_buffer);
-}
-
-// The tile that starts `keys_on` behind tile t+1 is the next of its source; these two send for it.
-void bound_next(Builder& k, const Walk& w, const TileSource& source, int keys_on) {
-  const auto scope = k.scope();
-  const S<1> rows = k.sgpr("rows left");
-  k.s_sub_u32(rows, w.args.seqlen_k, w.sight.tile_key);
-  k.s_sub_u32(rows, rows, keys_on);
-  bound_tile(k, w.plan, source, rows);
-}
-void fetch_next(Builder& k, const Walk& w, const TileSource& source, int keys_on, S<1> buffer) {
-  const auto scope = k.scope();
-  const S<1> key = k.sgpr("first key of the tile sent for");
-  const Label unneeded = k.label("tile_unneeded");
-  k.s_add_u32(key, w.sight.tile_key, keys_on);
-  k.s_cmp_lt_u32(key, w.limits.workgroup);
-  k.s_cbranch_scc0(unneeded);
-  k.join(w.tiles, fetch_tile(k, source, buffer));
-  k.bind(unneeded);
-}
-
-// Tiles 0 and the keys of tile 1, before the first trip.
-void fetch_first_tiles(Builder& k, const Walk& w) {
-  const auto scope = k.scope();
-  const S<1> second = k.sgpr("buffer of tile 1");
-  third_buffer(k, w, second);
-  const auto fetch = [&](const TileSource& source, int keys_on, S<1> buffer) {
-    bound_next(k, w, source, keys_on);
-    fetch_next(k, w, source, keys_on, buffer);
-    next_tile(k, source);
-  };
-  fetch(w.keys, 0, w.scored_buffer);
-  fetch(w.values, 0, w.scored_buffer);
-  fetch(w.keys, w.plan.keys_per_tile, second);
-}
-
-// What a matrix phase has to send for, K(t+3) and V(t+2), in pieces that fit between its instructions.
-Errands errands(Builder& k, const Walk& w) {
-  const int keys_on = 2 * w.plan.keys_per_tile, values_on = w.plan.keys_per_tile;
-  return {[&k, &w, keys_on] { bound_next(k, w, w.keys, keys_on); },
-          [&k, &w, keys_on] { fetch_next(k, w, w.keys, keys_on, w.weighed_buffer); },
-          [&k, &w] { next_tile(k, w.keys); },
-          [&k, &w, values_on] { bound_next(k, w, w.values, values_on); },
-          [&k, &w, values_on] {
-            const auto scope = k.scope();
-            const S<1> buffer = k.sgpr("third buffer");
-            third_buffer(k, w, buffer);
-            fetch_next(k, w, w.values, values_on, buffer);
-          },
-          [&k, &w] { next_tile(k, w.values); }};
-}
 
 void read_first_fragments(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps) {
   for (std::size_t i = 0; i < fragments_ahead; ++i) k.join(w.first_fragments[i], steps[i].read(w.fragment(i)));
@@ -141,18 +58,6 @@ void make_probabilities(Builder& k, const Walk& w, std::optional<V<1>> risen = {
   make(k, w.scale, w.tile.s, w.tile.p, w.rows, risen);
 }
 
-// Trip t becomes trip t+1.
-void step_on(Builder& k, const Walk& w) {
-  const auto scope = k.scope();
-  const S<1> next = k.sgpr("next buffer");
-  third_buffer(k, w, next);
-  k.s_mov_b32(w.weighed_buffer, w.scored_buffer);
-  k.s_mov_b32(w.scored_buffer, next);
-  k.s_add_u32(w.sight.tile_key, w.sight.tile_key, w.plan.keys_per_tile);
-  k.v_add_u32(w.tile.key_address, w.scored_buffer, w.key_lanes);
-  k.v_add_u32(w.tile.value_address, w.weighed_buffer, w.value_lanes);
-}
-
 // The end of a vector phase: on to the next trip, whose first operands are sent for. Earlier, the other wave's reads
 // would keep them out of the LDS queue and this wave from its work.
 void look_ahead(Builder& k, const Walk& w) {
@@ -170,11 +75,8 @@ struct Weighing {
   V<1> risen;
   Label rising, done;
 };
-Weighing start_phase(Builder& k) {
-  return {{{k.vgpr("maximum of keys 0..63"), k.vgpr("maximum of keys 64..127")}},
-          k.vgpr("rise over the reference"),
-          k.label("references_rise"),
-          k.label("weighed")};
+Weighing start_weighing(Builder& k) {
+  return {allocate_maxima(k), k.vgpr("rise over the reference"), k.label("references_rise"), k.label("weighed")};
 }
 
 // What is left of making P for the matrix phase.
@@ -185,7 +87,7 @@ Errands late_work(Builder& k, const Walk& w) {
 // P of the first tile.
 void weigh_first(Builder& k, const Walk& w) {
   const auto scope = k.scope();
-  const Maxima maxima{{k.vgpr("maximum of keys 0..63"), k.vgpr("maximum of keys 64..127")}};
+  const Maxima maxima = allocate_maxima(k);
   find_maxima(k, w.tile.s, maxima, [] {});
   set_reference(k, w.scale, w.tile.s, w.rows, maxima);
   choose_exponents(k, w.scale, w.rows, maxima);
@@ -214,13 +116,13 @@ void weigh_rising(Builder& k, const Walk& w, const Weighing& phase) {
 // Trips as long as the tile to score starts below `end`.
 void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const std::vector<MatrixStep>& steps) {
   const auto scope = k.scope();
-  const Weighing phase = start_phase(k);
+  const Weighing phase = start_weighing(k);
   const Label done = k.label(std::string(name) + "_done");
   k.s_cmp_lt_u32(w.sight.tile_key, end);
   k.s_cbranch_scc0(done);
   const Label top = k.here(name);
   k.s_barrier();
-  multiply(k, w, steps, late_work(k, w) + errands(k, w));
+  multiply(k, w, steps, late_work(k, w) + fetch_errands(k, w));
   k.s_barrier();
   weigh(k, w, phase);
   k.s_cmp_lt_u32(w.sight.tile_key, end);
@@ -234,7 +136,7 @@ void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const std
 // The one tile that a wave without a causal mask may see in part is the sequence's last: nothing is sent for any more.
 void last_trip(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps) {
   const auto scope = k.scope();
-  const Weighing phase = start_phase(k);
+  const Weighing phase = start_weighing(k);
   const Label done = k.label("no_tile_in_part");
   k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
   k.s_cbranch_scc0(done);
@@ -252,7 +154,7 @@ void walk_keys(Builder& k, const Walk& w) {
   const auto first = edge_score_steps(k, w.plan, w.tile, w.scale, w.rows, w.sight);
   k.s_barrier();
   read_first_fragments(k, w, first);
-  multiply(k, w, first, errands(k, w));
+  multiply(k, w, first, fetch_errands(k, w));
   k.s_barrier();
   weigh_first(k, w);
   k.wait(w.tiles);
@@ -267,7 +169,7 @@ void walk_keys(Builder& k, const Walk& w) {
 
   k.s_barrier();
   read_first_fragments(k, w, last);
-  multiply(k, w, last, late_work(k, w) + (w.plan.config.causal ? errands(k, w) : Errands{}));
+  multiply(k, w, last, late_work(k, w) + (w.plan.config.causal ? fetch_errands(k, w) : Errands{}));
   add_sums(k, w.rows);
 }
 
@@ -281,7 +183,7 @@ void serve_others(Builder& k, const Walk& w) {
   step_on(k, w);
   k.wait(w.tiles);
   k.s_barrier();
-  for (const auto& errand : errands(k, w)) errand();
+  for (const auto& errand : fetch_errands(k, w)) errand();
   k.s_cmp_lt_u32(w.sight.tile_key, w.limits.workgroup);
   k.s_cbranch_scc1(top);
   k.bind(done);
@@ -351,7 +253,7 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
   k.s_branch(seen);
   k.bind(blind);
   k.s_barrier();
-  for (const auto& errand : errands(k, w)) errand();
+  for (const auto& errand : fetch_errands(k, w)) errand();
   k.bind(seen);
   serve_others(k, w);
   shift_phase(k, place, false);

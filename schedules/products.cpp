@@ -37,18 +37,6 @@ std::vector<MatrixStep> score_stream(Builder& k, const AttentionPlan& plan, cons
   return steps;
 }
 
-template <class Multiply>
-std::vector<MatrixStep> output_stream(Builder& k, const Tile& tile, Multiply multiply) {
-  std::vector<MatrixStep> steps;
-  for (int half = 0; half < 2; ++half)
-    for (int block = 0; block < 4; ++block)
-      steps.push_back({[&k, tile, block, half](V<8> fragment) {
-                         return value_fragment(k, fragment, tile.value_address, block, half);
-                       },
-                       [multiply, block, half](V<8> fragment) { multiply(block, half, fragment); }});
-  return steps;
-}
-
 // C of a block whose keys are hidden from some rows: the bias where the row sees the key, else -infinity.
 void mask_block(Builder& k, V<16> c, const RowState& rows, const Sight& sight, int block) {
   const auto scope = k.scope();
@@ -87,11 +75,12 @@ std::vector<MatrixStep> edge_score_steps(Builder& k, const AttentionPlan& plan, 
     const auto scope = k.scope();
     const V<16> s = tile.s.at<16>(16 * block);
     const S<1> key = k.sgpr("first key of the block");
-    const Label hidden = k.label("block_hidden"), plain = k.label("block_seen"), done = k.label("block_done");
+    const Label hidden = k.label("block_hidden"), done = k.label("block_done");
     k.s_add_u32(key, sight.tile_key, 32 * block);
     k.s_cmp_lt_u32(key, sight.some);
     k.s_cbranch_scc0(hidden);
     if (part == 0) {
+      const Label plain = k.label("block_seen");
       k.s_add_u32(key, key, 32);
       k.s_cmp_le_u32(key, sight.all);
       k.s_cbranch_scc1(plain);
@@ -106,7 +95,6 @@ std::vector<MatrixStep> edge_score_steps(Builder& k, const AttentionPlan& plan, 
       for (int i = 0; i < 16; ++i) k.v_mov_b32(s[i], minus_infinity);
     } else {
       multiply_scores(k, scale, s, keys, tile.q.part(part), s);
-      k.bind(plain);
       k.bind(hidden);
     }
     k.bind(done);
@@ -115,12 +103,20 @@ std::vector<MatrixStep> edge_score_steps(Builder& k, const AttentionPlan& plan, 
 
 std::vector<MatrixStep> output_steps(Builder& k, const Tile& tile, const ScoreScale& scale, const RowState& rows,
                                      const Ones& ones) {
-  return output_stream(k, tile, [&k, tile, scale, rows, ones](int block, int half, V<8> values) {
-    const V<8> p = tile.p.at<8>(8 * half);
-    // Ahead of the last long instruction of the phase, under which the next phase begins.
-    if (block == 3) sum_probabilities(k, rows, ones, p, half);
-    multiply_output(k, scale, tile.o.at<16>(16 * block), values, p, rows.exponent[static_cast<std::size_t>(half)]);
-  });
+  std::vector<MatrixStep> steps;
+  for (int half = 0; half < 2; ++half)
+    for (int block = 0; block < 4; ++block)
+      steps.push_back({[&k, tile, block, half](V<8> fragment) {
+                         return value_fragment(k, fragment, tile.value_address, block, half);
+                       },
+                       [&k, tile, scale, rows, ones, block, half](V<8> values) {
+                         const V<8> p = tile.p.at<8>(8 * half);
+                         // Ahead of the phase's last long instruction, under which the next phase begins.
+                         if (block == 3) sum_probabilities(k, rows, ones, p, half);
+                         multiply_output(k, scale, tile.o.at<16>(16 * block), values, p,
+                                         rows.exponent[static_cast<std::size_t>(half)]);
+                       }});
+  return steps;
 }
 
 std::vector<MatrixStep> edge_output_steps(Builder& k, const Tile& tile, const ScoreScale& scale, const RowState& rows,

@@ -4,9 +4,6 @@
 #include "schedules/softmax.h"
 #include "schedules/tiles.h"
 
-#include <functional>
-#include <vector>
-
 namespace zyfa::schedules {
 
 // One matrix instruction, or few, with one operand that comes from LDS.

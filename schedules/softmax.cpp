@@ -1,7 +1,5 @@
 #include "schedules/softmax.h"
 
-#include "isa/error.h"
-
 #include <bit>
 #include <cmath>
 
@@ -115,6 +113,8 @@ void sum_probabilities(Builder& k, const RowState& rows, const Ones& ones, V<8> 
   k.v_smfmac_f32_16x16x128_fp8_fp8(rows.sums[static_cast<std::size_t>(half)], ones.values, p, ones.index);
 }
 
+Maxima allocate_maxima(Builder& k) { return {{k.vgpr("maximum of keys 0..63"), k.vgpr("maximum of keys 64..127")}}; }
+
 void find_maxima(Builder& k, V<64> s, const Maxima& maxima, const std::function<void()>& meanwhile) {
   const auto scope = k.scope();
   const std::array<V<1>, 2> other = {k.vgpr("other half's maximum 0"), k.vgpr("other half's maximum 1")};
@@ -180,9 +180,9 @@ Moving start_moving(Builder& k, const AttentionPlan& plan, S<1> keys_seen) {
   const Moving moving{k.sgpr("weight that moves a reference")};
   // A lane has half of the total.
   const int share_log2 = std::countr_zero(static_cast<unsigned>(plan.weighty_share)) - 1;
-  k.s_flbit_i32_b32(moving.keys, keys_seen);
-  k.s_add_u32(moving.keys, moving.keys, fp32_bias + plan.lift_log2 + share_log2);
-  k.s_lshl_b32(moving.keys, moving.keys, fp32_mantissa);
+  k.s_flbit_i32_b32(moving.factor, keys_seen);
+  k.s_add_u32(moving.factor, moving.factor, fp32_bias + plan.lift_log2 + share_log2);
+  k.s_lshl_b32(moving.factor, moving.factor, fp32_mantissa);
   return moving;
 }
 
@@ -194,7 +194,7 @@ void find_weighty(Builder& k, const Moving& moving, S<1> keys, const RowState& r
   const S<1> share = k.sgpr("what a weight counts against the total");
   k.s_flbit_i32_b32(share, keys);
   k.s_lshl_b32(share, share, fp32_mantissa);
-  k.s_sub_u32(share, moving.keys, share);
+  k.s_sub_u32(share, moving.factor, share);
   k.v_max3_f32(risen, maxima.of[0], maxima.of[1], 0.0f);
   k.v_max_f32(weight, rows.exponent[0], rows.exponent[1]);
   k.v_cmp_lt_f32(above, 0.0f, risen);

@@ -59,6 +59,7 @@ void sum_probabilities(Builder& k, const RowState& rows, const Ones& ones, V<8> 
 struct Maxima {
   std::array<V<1>, 2> of;
 };
+Maxima allocate_maxima(Builder& k);
 // `meanwhile` is emitted where the exchange between lanes has to wait.
 void find_maxima(Builder& k, V<64> s, const Maxima& maxima, const std::function<void()>& meanwhile);
 
@@ -75,7 +76,7 @@ void choose_exponents(Builder& k, const ScoreScale& scale, const RowState& rows,
 // that the wave sees over those so far, as powers of two: with similar keys a maximum that comes early will not be the
 // last. A weight counts by its exponent.
 struct Moving {
-  S<1> keys;  // (exponent bits of) 2^lift * AttentionPlan::weighty_share / 2^floor(log2(keys that the wave sees)) / 2
+  S<1> factor;  // (exponent bits of) 2^lift * AttentionPlan::weighty_share / 2^floor(log2(keys that the wave sees)) / 2
 };
 Moving start_moving(Builder& k, const AttentionPlan& plan, S<1> keys_seen);
 

@@ -21,6 +21,12 @@ void field(Builder& k, V<1> d, V<1> x, int shift, int bits, int scale) {
   k.v_mul_u32_u24(d, scale, d);
 }
 
+// The same of a scalar.
+void field(Builder& k, S<1> d, S<1> wave, int shift, int bits, int scale) {
+  k.s_bfe_u32(d, wave, shift | bits << 16);
+  k.s_mul_i32(d, d, scale);
+}
+
 // sum += (x >> shift & (2^bits - 1)) * scale
 void add_field(Builder& k, V<1> sum, V<1> x, int shift, int bits, int scale) {
   const auto scope = k.scope();
@@ -33,8 +39,7 @@ void add_field(Builder& k, V<1> sum, V<1> x, int shift, int bits, int scale) {
 void add_field(Builder& k, V<1> sum, S<1> wave, int shift, int bits, int scale) {
   const auto scope = k.scope();
   const S<1> t = k.sgpr("part of an address");
-  k.s_bfe_u32(t, wave, shift | bits << 16);
-  k.s_mul_i32(t, t, scale);
+  field(k, t, wave, shift, bits, scale);
   k.v_add_u32(sum, t, sum);
 }
 
@@ -44,7 +49,7 @@ void lane_bytes(Builder& k, V<1> sum, V<1> row, V<1> column, S<1> row_stride) {
   k.v_add_u32(sum, sum, column);
 }
 
-// The part that K and V share; `first_slice` of the wave.
+// The part that K and V share.
 TileSource allocate_source(Builder& k, const TensorArgument& tensor, const std::string& name) {
   return {k.sgpr<4>(name + " tile resource"),
           tensor.row_stride[0],
@@ -58,12 +63,6 @@ void start_source(Builder& k, const AttentionPlan& plan, const TileSource& sourc
   k.s_mov_b32(source.resource[3], raw_buffer_word3);
   k.s_mul_i32(source.tile_bytes, source.row_stride, plan.keys_per_tile);
   k.s_add_u32(source.lds, source.lds, lds_offset);
-}
-
-// field of a scalar: d = (wave >> shift & (2^bits - 1)) * scale
-void field(Builder& k, S<1> d, S<1> wave, int shift, int bits, int scale) {
-  k.s_bfe_u32(d, wave, shift | bits << 16);
-  k.s_mul_i32(d, d, scale);
 }
 
 }  // namespace

@@ -69,8 +69,6 @@ class Arrivals {
  private:
   void deliver_flat(std::size_t count, Wave& wave, Lds& lds);
 
-  static constexpr std::size_t vm_limit = 63, lgkm_limit = 15;
-
   Ring<Arrival, vm_limit + 1> vector_memory_;
   Ring<Arrival, lgkm_limit + 1> lds_;
   Ring<ScalarArrival, lgkm_limit + 1> scalar_;

@@ -8,7 +8,6 @@
 namespace zyfa::emulator {
 namespace {
 
-constexpr std::size_t vm_limit = 63, lgkm_limit = 15;  // gfx950.md 4: 6 and 4 bits
 constexpr std::uint32_t instructions_per_rate = 256;
 
 // Exchanges kept operands with what the wave has in their place now.

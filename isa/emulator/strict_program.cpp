@@ -105,10 +105,6 @@ Numbers numbers_of(const Inst& inst) {
                                : Numbers::none;
 }
 
-bool touch(const Access& a, const Access& b) {
-  return a.file == b.file && a.first < b.first + b.count && b.first < a.first + a.count;
-}
-
 }  // namespace
 
 StrictProgram::StrictProgram(const isa::Program& program, const isa::Machine& machine, bool unaligned)

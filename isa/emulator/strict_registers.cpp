@@ -9,9 +9,6 @@
 namespace zyfa::emulator {
 namespace {
 
-// s_waitcnt's field for vmcnt has 6 bits (gfx950.md 4).
-constexpr std::size_t vmcnt_limit = 63;
-
 std::string register_name(const Use& use, std::size_t reg) {
   if (!use.is_vector) return reg == isa::vcc.first || reg == isa::vcc.first + 1u ? "vcc" : fmt::format("s{}", reg);
   return reg < 256 ? fmt::format("v{}", reg) : fmt::format("a{}", reg - 256);
@@ -180,12 +177,12 @@ void StrictRegisters::count(const Wave& wave, std::uint32_t index) {
     ++issued_lds_;
   } else {
     const Party at{index, wave.id, {}};
-    if (vm_.size() >= vmcnt_limit) {
+    if (vm_.size() >= vm_limit) {
       const Party oldest{vm_.front().instruction, wave.id, {}};
       if (log_.is_new(StrictRule::vmcnt_overflow, at, oldest))
         log_.add(StrictRule::vmcnt_overflow, at, oldest,
                  fmt::format("{} vector memory instructions are outstanding already, vmcnt counts to {}", vm_.size(),
-                             vmcnt_limit));
+                             vm_limit));
     }
     vm_.push_back(pending);
     ++issued_vm_;

@@ -13,6 +13,9 @@
 namespace zyfa::emulator {
 
 inline constexpr int lanes = 64;
+// Instructions that the counters of s_waitcnt can tell.
+inline constexpr auto vm_limit = static_cast<std::size_t>(isa::Machine{}.vmcnt_limit);
+inline constexpr auto lgkm_limit = static_cast<std::size_t>(isa::Machine{}.lgkmcnt_limit);
 using Lanes = std::array<std::uint32_t, lanes>;  // one 32-bit vector register
 
 // MODE register fields (CDNA4 ISA 3.4; gfx950.md 4).

@@ -15,7 +15,7 @@ using namespace zyfa::runtime;
 
 namespace {
 
-constexpr int lift_log2 = 8, weighty_share = 256;
+constexpr int lift_log2 = 8;
 constexpr std::size_t keys_per_tile = 128, keys_per_exponent = 64, rows_per_wave = 32;
 
 double code_value(std::uint8_t code) { return static_cast<double>(isa::e4m3_to_float(code)); }
@@ -24,10 +24,19 @@ double exact_p(double octaves) {
   return code_value(isa::float_to_e4m3(static_cast<float>(std::exp2(octaves + lift_log2))));
 }
 
-double lean_p(double octaves) {
-  const double code = std::floor(8 * (octaves + lift_log2 + 7) - 0.45 + 0.5);
+double lean_p(double octaves, double offset) {
+  const double code = std::floor(8 * (octaves + lift_log2 + 7) + offset + 0.5);
   return code_value(static_cast<std::uint8_t>(std::clamp(code, 0.0, 255.0)));
 }
+
+// How P is rounded, and which weight moves a reference: generator/plan.h.
+struct Rounding {
+  bool lean = false;
+  double lean_offset = -0.45;
+  double weighty_share = 256;
+
+  double operator()(double octaves) const { return lean ? lean_p(octaves, lean_offset) : exact_p(octaves); }
+};
 
 // One row in double, but for P, which is rounded to e4m3 relative to the row's reference and the exponent of its 64
 // keys, and O, rounded to bf16. `logits` are in octaves, `v` holds codes `v_stride` apart from key to key.
@@ -41,28 +50,29 @@ struct ModelRow {
 double largest(std::span<const double> x) { return *std::ranges::max_element(x); }
 
 // What a new maximum of a tile has to be, in octaves, to move its row's reference: schedules/softmax.h.
-bool is_weighty(const ModelRow& row, double maximum, std::size_t keys_before, std::size_t keys) {
+bool is_weighty(const Rounding& rounding, const ModelRow& row, double maximum, std::size_t keys_before,
+                std::size_t keys) {
   const int ahead = std::bit_width(keys) - std::bit_width(keys_before);
   const double exponent = std::nearbyint(maximum - row.reference);
   return maximum > row.reference &&
-         std::exp2(exponent + lift_log2 - ahead) * weighty_share / 2 > std::ranges::min(row.totals);
+         std::exp2(exponent + lift_log2 - ahead) * rounding.weighty_share / 2 > std::ranges::min(row.totals);
 }
 
-void model_tile(double (*rounded_p)(double), std::span<const double> logits, const std::uint8_t* v,
-                std::size_t v_stride, ModelRow& row) {
+void model_tile(const Rounding& rounding, std::span<const double> logits, const std::uint8_t* v, std::size_t v_stride,
+                ModelRow& row) {
   double exponent = 0;
   for (std::size_t j = 0; j < logits.size(); ++j) {
     if (j % keys_per_exponent == 0)
       exponent =
           std::nearbyint(largest(logits.subspan(j, std::min(keys_per_exponent, logits.size() - j))) - row.reference);
-    const double p = rounded_p(logits[j] - row.reference - exponent) * std::exp2(exponent);
+    const double p = rounding(logits[j] - row.reference - exponent) * std::exp2(exponent);
     row.totals[j / 2 % 2] += p;
     for (std::size_t d = 0; d < row.o.size(); ++d) row.o[d] += p * code_value(v[j * v_stride + d]);
   }
 }
 
 // The rows of a wave.
-void model_wave(double (*rounded_p)(double), const std::vector<std::vector<double>>& logits, const std::uint8_t* v,
+void model_wave(const Rounding& rounding, const std::vector<std::vector<double>>& logits, const std::uint8_t* v,
                 std::size_t v_stride, std::vector<ModelRow>& rows) {
   const std::size_t keys = logits.front().size();
   for (std::size_t first = 0; first < keys; first += keys_per_tile) {
@@ -72,7 +82,7 @@ void model_wave(double (*rounded_p)(double), const std::vector<std::vector<doubl
     bool move = false;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (first == 0) rows[r].reference = largest(tile(r));
-      move = move || (first != 0 && is_weighty(rows[r], largest(tile(r)), first, keys));
+      move = move || (first != 0 && is_weighty(rounding, rows[r], largest(tile(r)), first, keys));
     }
     for (std::size_t r = 0; r < rows.size(); ++r) {
       ModelRow& row = rows[r];
@@ -81,13 +91,13 @@ void model_wave(double (*rounded_p)(double), const std::vector<std::vector<doubl
         for (double& total : row.totals) total *= std::exp2(-risen);
         for (double& x : row.o) x *= std::exp2(-risen);
       }
-      model_tile(rounded_p, tile(r), v + first * v_stride, v_stride, row);
+      model_tile(rounding, tile(r), v + first * v_stride, v_stride, row);
     }
   }
 }
 
 // The model of all rows of one head, in the reference's order. No mask.
-std::vector<double> model_of_rounded_p(double (*rounded_p)(double), const AttentionInputs& inputs) {
+std::vector<double> model_of_rounded_p(const Rounding& rounding, const AttentionInputs& inputs) {
   const AttentionShape& s = inputs.shape;
   const auto queries = static_cast<std::size_t>(s.seqlen_q), keys = static_cast<std::size_t>(s.seqlen_k);
   const auto dim = static_cast<std::size_t>(s.head_dim), v_dim = static_cast<std::size_t>(s.v_head_dim);
@@ -104,7 +114,7 @@ std::vector<double> model_of_rounded_p(double (*rounded_p)(double), const Attent
         logits[r][j] = factor * dot;
       }
     std::vector<ModelRow> rows(rows_per_wave, {.o = std::vector<double>(v_dim)});
-    model_wave(rounded_p, logits, inputs.v.data(), v_dim, rows);
+    model_wave(rounding, logits, inputs.v.data(), v_dim, rows);
     for (const ModelRow& row : rows)
       for (const double x : row.o) {
         const double real = x / row.total() * static_cast<double>(inputs.v_descale[0]);
@@ -146,7 +156,7 @@ void check_against_study(generator::Softmax softmax) {
       const AttentionResult reference = reference_attention(inputs, {.threads = 2});
       const Comparison comparison = compare(reference, run.output());
       mean += comparison.relative_error / 3;
-      const double model = relative_error(model_of_rounded_p(lean ? lean_p : exact_p, inputs), reference.o);
+      const double model = relative_error(model_of_rounded_p({.lean = lean}, inputs), reference.o);
       CAPTURE(to_string(studied.kind), studied.sigma, seed);
       CHECK(comparison.passed);
       CHECK(comparison.relative_error == Approx(model).epsilon(0.002));
@@ -165,4 +175,23 @@ TEST_CASE("Accuracy: exact P has the study's error at 4,096 keys, and the model'
 
 TEST_CASE("Accuracy: lean P has the study's error at 4,096 keys, and the model's", "[accuracy]") {
   check_against_study(generator::Softmax::lean);
+}
+
+TEST_CASE("Accuracy: what the moving reference and lean P's offset are worth", "[accuracy]") {
+  const AttentionShape shape{.batch = 1, .heads = 1, .kv_heads = 1, .seqlen_q = 64, .seqlen_k = 4096};
+  const auto error = [&](InputKind kind, double sigma, const Rounding& rounding) {
+    const AttentionInputs inputs = make_inputs(shape, kind, sigma, 1, {.threads = 2});
+    return relative_error(model_of_rounded_p(rounding, inputs), reference_attention(inputs, {.threads = 2}).o);
+  };
+  const auto ratio = [&](InputKind kind, double sigma, const Rounding& other, bool lean) {
+    const double plain = error(kind, sigma, {.lean = lean}), changed = error(kind, sigma, other);
+    CAPTURE(to_string(kind), sigma, lean, plain, changed);
+    return changed / plain;
+  };
+  const Rounding exact_stays{.weighty_share = 0}, lean_stays{.lean = true, .weighty_share = 0};
+  CHECK(ratio(InputKind::gaussian, 2, exact_stays, false) > 1.3);
+  CHECK(ratio(InputKind::gaussian, 2, lean_stays, true) > 1.3);
+  CHECK(ratio(InputKind::gaussian, 1, exact_stays, false) > 1.01);
+  CHECK(ratio(InputKind::sink, 1, {.lean = true, .lean_offset = -0.35}, true) > 1.2);
+  CHECK(ratio(InputKind::sink, 1, {.lean = true, .lean_offset = -0.55}, true) > 1.1);
 }

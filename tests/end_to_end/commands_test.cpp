@@ -3,7 +3,7 @@
 #include "runtime_loader/tensor_file.h"
 #include "tests/support/aiter_objects.h"
 #include "tests/support/catch.h"
-#include "tests/support/process.h"
+#include "tests/support/refused.h"
 
 #include <nlohmann/json.hpp>
 
@@ -53,20 +53,6 @@ std::string read_text(const std::string& file) {
 
 void write_text(const std::string& file, const std::string& text) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
-}
-
-// One line on stderr that starts with "error: " and holds all of `words`; nothing on stdout.
-void check_refused(const ProcessResult& result, const std::vector<std::string>& words) {
-  CAPTURE(result.exit_code, result.out, result.err);
-  CHECK(result.exit_code != 0);
-  CHECK(result.exit_code < 128);
-  CHECK(result.out.empty());
-  CHECK(result.err.starts_with("error: "));
-  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
-  for (const std::string& word : words) {
-    CAPTURE(word);
-    CHECK(result.err.find(word) != std::string::npos);
-  }
 }
 
 void check_holds(const std::string& text, const std::vector<std::string>& words) {

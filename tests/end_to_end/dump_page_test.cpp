@@ -1,7 +1,7 @@
 // The HTML page in a browser: it draws, it zooms, and it shows the numbers of zyfa-sim --json.
 #include "runtime_loader/kernel.h"
 #include "tests/support/catch.h"
-#include "tests/support/process.h"
+#include "tests/support/refused.h"
 
 #include <nlohmann/json.hpp>
 
@@ -171,10 +171,6 @@ TEST_CASE("zyfa-sim refuses dumps in one line", "[quick][dumps][commands]") {
     CAPTURE(refused.message);
     std::vector<std::string> arguments{kernel, "--seqlen", "256"};
     arguments.insert(arguments.end(), refused.arguments.begin(), refused.arguments.end());
-    const ProcessResult result = program("zyfa-sim", arguments);
-    CAPTURE(result.out, result.err);
-    CHECK(result.exit_code != 0);
-    CHECK(result.err.find(refused.message) != std::string::npos);
-    CHECK(std::ranges::count(result.err, '\n') == 1);
+    check_refused(program("zyfa-sim", arguments), {refused.message});
   }
 }

@@ -48,6 +48,9 @@ std::uint32_t half_code(const emulator::Wave& wave, const isa::Operand& operand,
 // Clamp, output modifier and flushing of a 16-bit float result.
 std::uint32_t half_result(const emulator::Wave& wave, const isa::Inst& inst, std::uint32_t code);
 
+// MODE and indexed registers, bit by bit. False for other rows than theirs.
+bool run_mode_oracle(emulator::Wave& wave, const isa::Inst& inst, std::string_view name);
+
 // The rows that the walk over lanes leaves to this: MIX, packed halves, dot products, v_bitop3, the wide conversions.
 bool run_half_oracle(emulator::Wave& wave, const isa::Inst& inst);
 

@@ -1,4 +1,4 @@
-#include "tests/support/oracle.h"
+#include "tests/support/oracle_parts.h"
 
 #include <map>
 
@@ -392,45 +392,6 @@ u64 oracle_scalar(const emulator::Wave& wave, const isa::Operand& operand, Type 
       {0x40800000, 0x4010000000000000}, {0xc0800000, 0xc010000000000000}, {0x3e22f983, 0x3fc45f306dc9c882}};
   return doubles.at(operand.value);
 }
-
-namespace {
-
-// MODE and indexed registers, bit by bit.
-bool run_mode_oracle(emulator::Wave& wave, const Inst& inst, std::string_view name) {
-  u32& mode = wave.mode.bits;
-  const auto put = [](u32& word, u32 bit, bool value) { word = (word | 1U << bit) - (value ? 0 : 1U << bit); };
-  const auto put_m0 = [&](u32 first, u32 last, u32 value) {
-    for (u32 bit = first; bit <= last; ++bit) put(wave.scalar[124], bit, value >> (bit - first) & 1);
-  };
-  const auto operand = [&](std::size_t i) { return low(oracle_scalar(wave, inst.args[i], Type::u32)); };
-  // SIMM16: number of the register, then the first bit, then how many less one.
-  const bool reads = name == "s_getreg_b32";
-  if (reads || name.starts_with("s_setreg")) {
-    const u32 simm = inst.args[reads ? 1 : 0].value, first = simm / 64 % 32, count = simm / 2048 + 1;
-    u32 value = reads ? 0 : operand(1);
-    for (u32 i = 0; i < count && first + i < 32; ++i) {
-      if (reads) put(value, i, mode >> (first + i) & 1);
-      if (!reads) put(mode, first + i, value >> i & 1);
-    }
-    if (reads) wave.scalar[inst.args[0].value] = value;
-  } else if (name == "s_set_gpr_idx_on") {
-    const u32 index = operand(0);
-    put_m0(0, 7, index);
-    put_m0(12, 15, inst.args[1].value);
-    put(mode, 27, true);
-  } else if (name == "s_set_gpr_idx_off") {
-    put(mode, 27, false);
-  } else if (name == "s_set_gpr_idx_mode") {
-    put_m0(12, 15, inst.args[0].value);
-  } else if (name == "s_set_gpr_idx_idx") {
-    put_m0(0, 7, operand(0));
-  } else {
-    return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 bool run_scalar_oracle(emulator::Wave& wave, const Inst& inst) {
   const isa::Desc& d = isa::desc(inst.op);

@@ -21,15 +21,6 @@ void place(Code& code, const std::vector<std::uint32_t>& longer = {}) {
   }
 }
 
-std::string error_of(Machine& machine, const Code& code) {
-  try {
-    machine.run(code);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "ran";
-}
-
 Operand mode(std::uint32_t offset, std::uint32_t bits) {
   return number(zyfa::isa::HardwareField{zyfa::isa::mode_register, offset, bits}.code());
 }

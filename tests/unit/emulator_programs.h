@@ -125,6 +125,16 @@ struct Machine {
   std::uint32_t dumped(int index, int lane) const { return out[static_cast<std::size_t>(index * 64 + lane)]; }
 };
 
+// What running the code throws; "ran" if nothing.
+inline std::string error_of(Machine& machine, const Code& code) {
+  try {
+    machine.run(code);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "ran";
+}
+
 // Stores the registers v[first + i] of a workgroup of one wave to out[i * 64 + lane] and ends. Uses v255,
 // s100 and s101; registers of lanes that the program switched off are stored too.
 inline void dump(Code& code, int first, int count) {

@@ -16,15 +16,6 @@ void wave_number(Code& code, int to) {
   code.add(Op::v_readfirstlane_b32, {sgpr(to), vgpr(3)});
 }
 
-std::string error_of(Machine& machine, const Code& code) {
-  try {
-    machine.run(code);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "ran";
-}
-
 // An endless loop of three instructions for workgroups whose x is s3's bit 3, a store of the workgroup's
 // number for all.
 Code store_number() {
