@@ -101,8 +101,11 @@
 ;   s91          rows left
 ;   s91          third buffer
 ;   s92          first key of the tile sent for
+;   s91          exponent of what a weight counts against the total
 ;   s[92:93]     rows above their reference
-;   s91          what a weight counts against the total
+;   s[94:95]     rows whose maximum weighs
+;   s[96:97]     rows above their reference
+;   s[98:99]     rows whose maximum weighs
 ;   s91          next buffer
 ;   s91          first key of the block
 ;   s[92:93]     visible 0
@@ -137,8 +140,11 @@
 ;   s91          first key of the half
 ;   s91          first key of the half
 ;   s91          first key of the half
+;   s91          exponent of what a weight counts against the total
 ;   s[92:93]     rows above their reference
-;   s91          what a weight counts against the total
+;   s[94:95]     rows whose maximum weighs
+;   s[96:97]     rows above their reference
+;   s[98:99]     rows whose maximum weighs
 ;   s91          next buffer
 ;   s91          rows left
 ;   s91          first key of the tile sent for
@@ -175,97 +181,97 @@
 ;   v2           dividend
 ;   v3           divisor
 ;   v2           E8M0 factors of scores and of 1
-;   v3           octaves of a product
-;   v4           octaves of a score
-;   v3           keys that the lane's row sees
-;   v4           seqlen_k
-;   v[4:19]      Q
-;   v20          Q address
-;   v21          part of an address
-;   v20          the lane's bytes of a K tile
-;   v21          key of the lane
-;   v22          byte of the key
-;   v23          part of an address
-;   v21          the lane's bytes of a V tile
-;   v22          the same 4 keys on
-;   v23          key of the lane
-;   v24          byte of the value
-;   v25          part of an address
-;   v[24:87]     S
-;   v[88:103]    P
-;   v[104:167]   O
-;   v23          K address
-;   v168         V address
-;   v[170:185]   minus the row's reference
-;   v169         row total
-;   v186         exponent of keys 0..63
-;   v187         exponent of keys 64..127
-;   v[188:191]   sum of keys 0..63
-;   v[192:195]   sum of keys 64..127
-;   v196         exponent of 0
-;   v197         octaves of 0
-;   v[198:201]   sparse ones
-;   v202         which of four k
-;   v203         lane bits
-;   v203         K read address
-;   v204         part of an address
-;   v204         part of an address
-;   v204         V read address
-;   v205         part of an address
-;   v205         part of an address
-;   v205         part of an address
-;   v205         part of an address
-;   v[206:237]   K and V fragments
-;   v205         keys seen of the block
-;   v238         score of a hidden key
-;   v205         keys seen of the block
-;   v238         score of a hidden key
-;   v205         keys seen of the block
-;   v238         score of a hidden key
-;   v205         keys seen of the block
-;   v238         score of a hidden key
-;   v205         maximum of keys 0..63
-;   v238         maximum of keys 64..127
-;   v239         other half's maximum 0
-;   v240         other half's maximum 1
-;   v239         reference
-;   v239         code of a score of 0, fixed point
-;   v205         maximum of keys 0..63
-;   v238         maximum of keys 64..127
-;   v239         rise over the reference
-;   v240         other half's maximum 0
-;   v241         other half's maximum 1
-;   v242         2^exponent 0
-;   v243         2^exponent 1
-;   v240         weight of the largest score
-;   v240         code of a score of 0, fixed point
-;   v240         octaves of the rise, then shrink
-;   v240         code of a score of 0, fixed point
-;   v205         maximum of keys 0..63
-;   v238         maximum of keys 64..127
-;   v239         rise over the reference
-;   v240         keys seen of the block
-;   v241         score of a hidden key
-;   v240         keys seen of the block
-;   v241         score of a hidden key
-;   v240         keys seen of the block
-;   v241         score of a hidden key
-;   v240         keys seen of the block
-;   v241         score of a hidden key
-;   v240         other half's maximum 0
-;   v241         other half's maximum 1
-;   v242         2^exponent 0
-;   v243         2^exponent 1
-;   v240         weight of the largest score
-;   v240         code of a score of 0, fixed point
-;   v240         octaves of the rise, then shrink
-;   v240         code of a score of 0, fixed point
-;   v205         2^exponent 0
-;   v238         2^exponent 1
-;   v205         O address
-;   v238         lane / 32
-;   v239         v_descale / total
-;   v240         the other half's part
+;   v3           exponent of 0
+;   v4           least exponent
+;   v5           largest exponent
+;   v6           octaves of 0
+;   v7           octaves of a product
+;   v8           octaves of a score
+;   v7           keys that the lane's row sees
+;   v8           seqlen_k
+;   v8           Q address
+;   v9           part of an address
+;   v8           the lane's bytes of a K tile
+;   v9           key of the lane
+;   v10          byte of the key
+;   v11          part of an address
+;   v9           the lane's bytes of a V tile
+;   v10          the same 4 keys on
+;   v11          key of the lane
+;   v12          byte of the value
+;   v13          part of an address
+;   v[12:75]     S
+;   v[76:91]     P
+;   v[92:107]    minus the row's reference
+;   v11          row total
+;   v108         exponent of a block
+;   v[110:113]   sum of a block
+;   v109         maximum of a block
+;   v114         exponent of a block
+;   v[116:119]   sum of a block
+;   v115         maximum of a block
+;   v[120:183]   O
+;   v184         K address
+;   v185         V address
+;   v[186:189]   sparse ones
+;   v190         which of four k
+;   v191         lane bits
+;   v191         K read address
+;   v192         part of an address
+;   v192         part of an address
+;   v192         V read address
+;   v193         part of an address
+;   v193         part of an address
+;   v193         part of an address
+;   v193         part of an address
+;   v193         keys seen of the block
+;   v194         score of a hidden key
+;   v193         keys seen of the block
+;   v194         score of a hidden key
+;   v193         keys seen of the block
+;   v194         score of a hidden key
+;   v193         keys seen of the block
+;   v194         score of a hidden key
+;   v193         other half's maximum
+;   v194         other half's maximum
+;   v193         reference
+;   v193         code of a score of 0, fixed point
+;   v193         other half's maximum
+;   v194         other half's maximum
+;   v195         2^exponent
+;   v196         2^exponent
+;   v193         weight of the largest score
+;   v194         weight of the largest score
+;   v193         code of a score of 0, fixed point
+;   v193         rise over the reference
+;   v194         octaves of the rise, then shrink
+;   v194         code of a score of 0, fixed point
+;   v193         keys seen of the block
+;   v194         score of a hidden key
+;   v193         keys seen of the block
+;   v194         score of a hidden key
+;   v193         keys seen of the block
+;   v194         score of a hidden key
+;   v193         keys seen of the block
+;   v194         score of a hidden key
+;   v193         other half's maximum
+;   v194         other half's maximum
+;   v195         2^exponent
+;   v196         2^exponent
+;   v193         weight of the largest score
+;   v194         weight of the largest score
+;   v193         code of a score of 0, fixed point
+;   v193         rise over the reference
+;   v194         octaves of the rise, then shrink
+;   v194         code of a score of 0, fixed point
+;   v193         2^exponent
+;   v194         2^exponent
+;   v193         O address
+;   v194         lane / 32
+;   v195         v_descale / total
+;   v196         the other half's part
+;   a[0:15]      Q
+;   a[16:47]     K and V fragments
 
 .amdgcn_target "amdgcn-amd-amdhsa--gfx950"
 .amdhsa_code_object_version 5
@@ -278,8 +284,8 @@
 .file 3 "schedules/ping_pong.cpp"
 .file 4 "schedules/limits.cpp"
 .file 5 "schedules/tiles.cpp"
-.file 6 "schedules/walk.cpp"
-.file 7 "schedules/products.cpp"
+.file 6 "schedules/products.cpp"
+.file 7 "schedules/walk.cpp"
 .file 8 "schedules/output.cpp"
 zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950:
   .loc 1 17 0
@@ -318,6 +324,16 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950:
   s_nop 0                                                                ; schedules/arguments.cpp:49
   .loc 1 50 0
   v_readfirstlane_b32 s68, v2                                            ; schedules/arguments.cpp:50
+  .loc 2 53 0
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:53
+  .loc 2 54 0
+  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:54
+  .loc 2 55 0
+  v_mov_b32_e32 v4, 0x4b00001b                                           ; schedules/softmax.cpp:55
+  .loc 2 56 0
+  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:56
+  .loc 2 60 0
+  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:60
   .loc 1 97 0
   s_mov_b64 s[74:75], s[18:19]                                           ; schedules/arguments.cpp:97
   .loc 1 78 0
@@ -377,37 +393,35 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950:
   .loc 1 122 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:122
   .loc 1 123 0
-  v_mov_b32_e32 v3, s67                                                  ; schedules/arguments.cpp:123
+  v_mov_b32_e32 v7, s67                                                  ; schedules/arguments.cpp:123
   .loc 1 124 0
-  v_mul_f32_e32 v3, s71, v3                                              ; schedules/arguments.cpp:124
+  v_mul_f32_e32 v7, s71, v7                                              ; schedules/arguments.cpp:124
   .loc 1 125 0
-  v_mul_f32_e32 v3, s72, v3                                              ; schedules/arguments.cpp:125
+  v_mul_f32_e32 v7, s72, v7                                              ; schedules/arguments.cpp:125
   .loc 1 126 0
-  v_mul_f32_e32 v3, 0x3fb8aa3b, v3                                       ; schedules/arguments.cpp:126
-  .loc 2 49 0
-  v_max_f32_e32 v3, 0xf800000, v3                                        ; schedules/softmax.cpp:49
-  .loc 2 50 0
-  v_min_f32_e32 v3, 0x4d000000, v3                                       ; schedules/softmax.cpp:50
-  .loc 2 51 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:51
-  .loc 2 52 0
-  v_mul_f32_e32 v4, 0x71800000, v3                                       ; schedules/softmax.cpp:52
-  .loc 2 53 0
-  v_mul_f32_e32 v3, 0x30800000, v3                                       ; schedules/softmax.cpp:53
-  .loc 2 55 0
-  v_readfirstlane_b32 s69, v4                                            ; schedules/softmax.cpp:55
-  .loc 2 56 0
-  v_readfirstlane_b32 s70, v3                                            ; schedules/softmax.cpp:56
-  .loc 3 282 0
-  s_mov_b32 s0, s2                                                       ; schedules/ping_pong.cpp:282
-  .loc 3 208 0
-  s_add_u32 s71, s64, 0xff                                               ; schedules/ping_pong.cpp:208
-  .loc 3 209 0
-  s_lshr_b32 s71, s71, 8                                                 ; schedules/ping_pong.cpp:209
-  .loc 3 210 0
-  s_sub_u32 s71, s71, 1                                                  ; schedules/ping_pong.cpp:210
-  .loc 3 211 0
-  s_sub_u32 s2, s71, s2                                                  ; schedules/ping_pong.cpp:211
+  v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:126
+  .loc 2 65 0
+  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:65
+  .loc 2 66 0
+  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:66
+  .loc 2 67 0
+  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:67
+  .loc 2 68 0
+  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:68
+  .loc 2 70 0
+  v_readfirstlane_b32 s69, v8                                            ; schedules/softmax.cpp:70
+  .loc 2 71 0
+  v_readfirstlane_b32 s70, v7                                            ; schedules/softmax.cpp:71
+  .loc 3 309 0
+  s_mov_b32 s0, s2                                                       ; schedules/ping_pong.cpp:309
+  .loc 3 221 0
+  s_add_u32 s71, s64, 0xff                                               ; schedules/ping_pong.cpp:221
+  .loc 3 222 0
+  s_lshr_b32 s71, s71, 8                                                 ; schedules/ping_pong.cpp:222
+  .loc 3 223 0
+  s_sub_u32 s71, s71, 1                                                  ; schedules/ping_pong.cpp:223
+  .loc 3 224 0
+  s_sub_u32 s2, s71, s2                                                  ; schedules/ping_pong.cpp:224
 second_tile:
   .loc 1 70 0
   s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:70
@@ -456,13 +470,13 @@ second_tile:
   .loc 4 51 0
   s_add_i32 s74, s74, s7                                                 ; schedules/limits.cpp:51
   .loc 4 52 0
-  v_and_b32_e32 v3, 31, v1                                               ; schedules/limits.cpp:52
+  v_and_b32_e32 v7, 31, v1                                               ; schedules/limits.cpp:52
   .loc 4 53 0
-  v_mov_b32_e32 v4, s65                                                  ; schedules/limits.cpp:53
+  v_mov_b32_e32 v8, s65                                                  ; schedules/limits.cpp:53
   .loc 4 54 0
-  v_add3_u32 v3, v3, 1, s74                                              ; schedules/limits.cpp:54
+  v_add3_u32 v7, v7, 1, s74                                              ; schedules/limits.cpp:54
   .loc 4 55 0
-  v_min_i32_e32 v3, v3, v4                                               ; schedules/limits.cpp:55
+  v_min_i32_e32 v7, v7, v8                                               ; schedules/limits.cpp:55
   .loc 1 88 0
   s_mov_b64 s[74:75], s[8:9]                                             ; schedules/arguments.cpp:88
   .loc 1 78 0
@@ -514,20 +528,20 @@ second_tile:
   .loc 1 114 0
   s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:114
   .loc 5 188 0
-  v_and_b32_e32 v20, 31, v1                                              ; schedules/tiles.cpp:188
+  v_and_b32_e32 v8, 31, v1                                               ; schedules/tiles.cpp:188
   .loc 5 189 0
-  v_mul_lo_u32 v20, v20, s24                                             ; schedules/tiles.cpp:189
+  v_mul_lo_u32 v8, v8, s24                                               ; schedules/tiles.cpp:189
   .loc 5 20 0
-  v_bfe_u32 v21, v1, 5, 1                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:20
   .loc 5 21 0
-  v_mul_u32_u24_e32 v21, 16, v21                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:21
   .loc 5 35 0
-  v_add_u32_e32 v20, v20, v21                                            ; schedules/tiles.cpp:35
+  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:35
   .loc 5 193 0
-  buffer_load_dwordx4 v[4:7], v20, s[76:79], 0 offen                     ; schedules/tiles.cpp:193
-  buffer_load_dwordx4 v[8:11], v20, s[76:79], 0 offen offset:32
-  buffer_load_dwordx4 v[12:15], v20, s[76:79], 0 offen offset:64
-  buffer_load_dwordx4 v[16:19], v20, s[76:79], 0 offen offset:96
+  buffer_load_dwordx4 a[0:3], v8, s[76:79], 0 offen                      ; schedules/tiles.cpp:193
+  buffer_load_dwordx4 a[4:7], v8, s[76:79], 0 offen offset:32
+  buffer_load_dwordx4 a[8:11], v8, s[76:79], 0 offen offset:64
+  buffer_load_dwordx4 a[12:15], v8, s[76:79], 0 offen offset:96
   .loc 1 88 0
   s_mov_b64 s[80:81], s[10:11]                                           ; schedules/arguments.cpp:88
   .loc 1 78 0
@@ -555,35 +569,35 @@ second_tile:
   .loc 1 83 0
   s_add_u32 s81, s81, s82                                                ; schedules/arguments.cpp:83
   .loc 5 20 0
-  v_bfe_u32 v21, v1, 5, 1                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:20
   .loc 5 21 0
-  v_mul_u32_u24_e32 v21, 32, v21                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v9, 32, v9                                           ; schedules/tiles.cpp:21
   .loc 5 20 0
-  v_bfe_u32 v23, v1, 2, 3                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v11, v1, 2, 3                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
-  v_mul_u32_u24_e32 v23, 1, v23                                          ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v11, 1, v11                                          ; schedules/tiles.cpp:21
   .loc 5 35 0
-  v_add_u32_e32 v21, v21, v23                                            ; schedules/tiles.cpp:35
+  v_add_u32_e32 v9, v9, v11                                              ; schedules/tiles.cpp:35
   .loc 5 26 0
   s_bfe_u32 s83, s5, 0x10002                                             ; schedules/tiles.cpp:26
   .loc 5 27 0
   s_mul_i32 s83, s83, 64                                                 ; schedules/tiles.cpp:27
   .loc 5 43 0
-  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v9, s83, v9                                              ; schedules/tiles.cpp:43
   .loc 5 26 0
   s_bfe_u32 s83, s5, 0x20000                                             ; schedules/tiles.cpp:26
   .loc 5 27 0
   s_mul_i32 s83, s83, 8                                                  ; schedules/tiles.cpp:27
   .loc 5 43 0
-  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v9, s83, v9                                              ; schedules/tiles.cpp:43
   .loc 5 20 0
-  v_bfe_u32 v22, v1, 0, 2                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v10, v1, 0, 2                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
-  v_mul_u32_u24_e32 v22, 16, v22                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v10, 16, v10                                         ; schedules/tiles.cpp:21
   .loc 5 48 0
-  v_mul_lo_u32 v20, v21, s30                                             ; schedules/tiles.cpp:48
+  v_mul_lo_u32 v8, v9, s30                                               ; schedules/tiles.cpp:48
   .loc 5 49 0
-  v_add_u32_e32 v20, v20, v22                                            ; schedules/tiles.cpp:49
+  v_add_u32_e32 v8, v8, v10                                              ; schedules/tiles.cpp:49
   .loc 5 26 0
   s_bfe_u32 s75, s5, 0x10002                                             ; schedules/tiles.cpp:26
   .loc 5 27 0
@@ -629,47 +643,47 @@ second_tile:
   .loc 1 83 0
   s_add_u32 s87, s87, s88                                                ; schedules/arguments.cpp:83
   .loc 5 20 0
-  v_bfe_u32 v23, v1, 3, 1                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v11, v1, 3, 1                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
-  v_mul_u32_u24_e32 v23, 1, v23                                          ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v11, 1, v11                                          ; schedules/tiles.cpp:21
   .loc 5 20 0
-  v_bfe_u32 v25, v1, 4, 2                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v13, v1, 4, 2                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
-  v_mul_u32_u24_e32 v25, 16, v25                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v13, 16, v13                                         ; schedules/tiles.cpp:21
   .loc 5 35 0
-  v_add_u32_e32 v23, v23, v25                                            ; schedules/tiles.cpp:35
+  v_add_u32_e32 v11, v11, v13                                            ; schedules/tiles.cpp:35
   .loc 5 26 0
   s_bfe_u32 s88, s5, 0x10002                                             ; schedules/tiles.cpp:26
   .loc 5 27 0
   s_mul_i32 s88, s88, 64                                                 ; schedules/tiles.cpp:27
   .loc 5 43 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v11, s88, v11                                            ; schedules/tiles.cpp:43
   .loc 5 26 0
   s_bfe_u32 s88, s5, 0x10001                                             ; schedules/tiles.cpp:26
   .loc 5 27 0
   s_mul_i32 s88, s88, 8                                                  ; schedules/tiles.cpp:27
   .loc 5 43 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v11, s88, v11                                            ; schedules/tiles.cpp:43
   .loc 5 26 0
   s_bfe_u32 s88, s5, 0x10000                                             ; schedules/tiles.cpp:26
   .loc 5 27 0
   s_mul_i32 s88, s88, 2                                                  ; schedules/tiles.cpp:27
   .loc 5 43 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v11, s88, v11                                            ; schedules/tiles.cpp:43
   .loc 5 20 0
-  v_bfe_u32 v24, v1, 0, 3                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v12, v1, 0, 3                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
-  v_mul_u32_u24_e32 v24, 16, v24                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v12, 16, v12                                         ; schedules/tiles.cpp:21
   .loc 5 48 0
-  v_mul_lo_u32 v21, v23, s36                                             ; schedules/tiles.cpp:48
+  v_mul_lo_u32 v9, v11, s36                                              ; schedules/tiles.cpp:48
   .loc 5 49 0
-  v_add_u32_e32 v21, v21, v24                                            ; schedules/tiles.cpp:49
+  v_add_u32_e32 v9, v9, v12                                              ; schedules/tiles.cpp:49
   .loc 5 110 0
-  v_add_u32_e32 v23, 4, v23                                              ; schedules/tiles.cpp:110
+  v_add_u32_e32 v11, 4, v11                                              ; schedules/tiles.cpp:110
   .loc 5 48 0
-  v_mul_lo_u32 v22, v23, s36                                             ; schedules/tiles.cpp:48
+  v_mul_lo_u32 v10, v11, s36                                             ; schedules/tiles.cpp:48
   .loc 5 49 0
-  v_add_u32_e32 v22, v22, v24                                            ; schedules/tiles.cpp:49
+  v_add_u32_e32 v10, v10, v12                                            ; schedules/tiles.cpp:49
   .loc 5 112 0
   s_mul_i32 s85, s5, 0x820                                               ; schedules/tiles.cpp:112
   .loc 5 62 0
@@ -680,153 +694,41 @@ second_tile:
   s_mul_i32 s84, s36, 0x80                                               ; schedules/tiles.cpp:64
   .loc 5 65 0
   s_add_u32 s85, s85, 0x4100                                             ; schedules/tiles.cpp:65
-  .loc 2 72 0
-  v_mov_b32_e32 v170, 0                                                  ; schedules/softmax.cpp:72
-  v_mov_b32_e32 v171, 0
-  v_mov_b32_e32 v172, 0
-  v_mov_b32_e32 v173, 0
-  v_mov_b32_e32 v174, 0
-  v_mov_b32_e32 v175, 0
-  v_mov_b32_e32 v176, 0
-  v_mov_b32_e32 v177, 0
-  v_mov_b32_e32 v178, 0
-  v_mov_b32_e32 v179, 0
-  v_mov_b32_e32 v180, 0
-  v_mov_b32_e32 v181, 0
-  v_mov_b32_e32 v182, 0
-  v_mov_b32_e32 v183, 0
-  v_mov_b32_e32 v184, 0
-  v_mov_b32_e32 v185, 0
-  .loc 2 74 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:74
-  v_mov_b32_e32 v189, 0
-  v_mov_b32_e32 v190, 0
-  v_mov_b32_e32 v191, 0
-  v_mov_b32_e32 v192, 0
-  v_mov_b32_e32 v193, 0
-  v_mov_b32_e32 v194, 0
-  v_mov_b32_e32 v195, 0
-  .loc 2 75 0
-  v_mov_b32_e32 v169, 0                                                  ; schedules/softmax.cpp:75
-  .loc 2 76 0
-  v_mov_b32_e32 v196, 0x4b00007f                                         ; schedules/softmax.cpp:76
-  .loc 2 80 0
-  v_mov_b32_e32 v197, 0x780ccd                                           ; schedules/softmax.cpp:80
-  .loc 2 82 0
-  v_mov_b32_e32 v186, 0x4b00007f                                         ; schedules/softmax.cpp:82
-  v_mov_b32_e32 v187, 0x4b00007f
-  .loc 2 183 0
-  s_flbit_i32_b32 s86, s72                                               ; schedules/softmax.cpp:183
-  .loc 2 184 0
-  s_add_u32 s86, s86, 0x8e                                               ; schedules/softmax.cpp:184
-  .loc 2 185 0
-  s_lshl_b32 s86, s86, 23                                                ; schedules/softmax.cpp:185
-  .loc 2 94 0
-  v_and_b32_e32 v203, 7, v1                                              ; schedules/softmax.cpp:94
-  .loc 2 95 0
-  v_cmp_eq_u32_e64 s[88:89], 0, v203                                     ; schedules/softmax.cpp:95
-  .loc 2 100 0
-  v_mov_b32_e32 v203, 0x38383838                                         ; schedules/softmax.cpp:100
-  .loc 2 101 0
-  s_nop 0                                                                ; schedules/softmax.cpp:101
-  .loc 2 102 0
-  v_cndmask_b32_e64 v198, 0, v203, s[88:89]                              ; schedules/softmax.cpp:102
-  v_cndmask_b32_e64 v199, 0, v203, s[88:89]
-  .loc 2 94 0
-  v_and_b32_e32 v203, 7, v1                                              ; schedules/softmax.cpp:94
-  .loc 2 95 0
-  v_cmp_eq_u32_e64 s[88:89], 4, v203                                     ; schedules/softmax.cpp:95
-  .loc 2 100 0
-  v_mov_b32_e32 v203, 0x38383838                                         ; schedules/softmax.cpp:100
-  .loc 2 101 0
-  s_nop 0                                                                ; schedules/softmax.cpp:101
-  .loc 2 102 0
-  v_cndmask_b32_e64 v200, 0, v203, s[88:89]                              ; schedules/softmax.cpp:102
-  v_cndmask_b32_e64 v201, 0, v203, s[88:89]
-  .loc 2 94 0
-  v_and_b32_e32 v203, 8, v1                                              ; schedules/softmax.cpp:94
-  .loc 2 95 0
-  v_cmp_eq_u32_e64 s[88:89], 0, v203                                     ; schedules/softmax.cpp:95
-  .loc 2 105 0
-  v_mov_b32_e32 v203, 0x44444444                                         ; schedules/softmax.cpp:105
-  .loc 2 106 0
-  v_mov_b32_e32 v202, 0xeeeeeeee                                         ; schedules/softmax.cpp:106
-  .loc 2 108 0
-  v_cndmask_b32_e64 v202, v202, v203, s[88:89]                           ; schedules/softmax.cpp:108
-  .loc 5 20 0
-  v_bfe_u32 v203, v1, 0, 3                                               ; schedules/tiles.cpp:20
-  .loc 5 21 0
-  v_mul_u32_u24_e32 v203, 64, v203                                       ; schedules/tiles.cpp:21
-  .loc 5 20 0
-  v_bfe_u32 v204, v1, 3, 2                                               ; schedules/tiles.cpp:20
-  .loc 5 21 0
-  v_mul_u32_u24_e32 v204, 0x410, v204                                    ; schedules/tiles.cpp:21
-  .loc 5 35 0
-  v_add_u32_e32 v203, v203, v204                                         ; schedules/tiles.cpp:35
-  .loc 5 20 0
-  v_bfe_u32 v204, v1, 5, 1                                               ; schedules/tiles.cpp:20
-  .loc 5 21 0
-  v_mul_u32_u24_e32 v204, 16, v204                                       ; schedules/tiles.cpp:21
-  .loc 5 35 0
-  v_add_u32_e32 v203, v203, v204                                         ; schedules/tiles.cpp:35
-  .loc 5 20 0
-  v_bfe_u32 v204, v1, 0, 1                                               ; schedules/tiles.cpp:20
-  .loc 5 21 0
-  v_mul_u32_u24_e32 v204, 8, v204                                        ; schedules/tiles.cpp:21
-  .loc 5 20 0
-  v_bfe_u32 v205, v1, 1, 1                                               ; schedules/tiles.cpp:20
-  .loc 5 21 0
-  v_mul_u32_u24_e32 v205, 0x80, v205                                     ; schedules/tiles.cpp:21
-  .loc 5 35 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
-  .loc 5 20 0
-  v_bfe_u32 v205, v1, 2, 2                                               ; schedules/tiles.cpp:20
-  .loc 5 21 0
-  v_mul_u32_u24_e32 v205, 0x820, v205                                    ; schedules/tiles.cpp:21
-  .loc 5 35 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
-  .loc 5 20 0
-  v_bfe_u32 v205, v1, 4, 1                                               ; schedules/tiles.cpp:20
-  .loc 5 21 0
-  v_mul_u32_u24_e32 v205, 16, v205                                       ; schedules/tiles.cpp:21
-  .loc 5 35 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
-  .loc 5 20 0
-  v_bfe_u32 v205, v1, 5, 1                                               ; schedules/tiles.cpp:20
-  .loc 5 21 0
-  v_mul_u32_u24_e32 v205, 0x410, v205                                    ; schedules/tiles.cpp:21
-  .loc 5 35 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
-  .loc 5 161 0
-  v_add_u32_e32 v204, 0x4100, v204                                       ; schedules/tiles.cpp:161
-  .loc 3 238 0
-  s_and_b32 s90, s71, 0xffffff80                                         ; schedules/ping_pong.cpp:238
-  .loc 3 239 0
-  s_mov_b32 s87, 0                                                       ; schedules/ping_pong.cpp:239
-  .loc 3 240 0
-  s_mov_b32 s88, 0                                                       ; schedules/ping_pong.cpp:240
-  .loc 3 241 0
-  s_mov_b32 s89, 0x10400                                                 ; schedules/ping_pong.cpp:241
-  .loc 3 242 0
-  v_mov_b32_e32 v23, v203                                                ; schedules/ping_pong.cpp:242
-  .loc 3 243 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/ping_pong.cpp:243
+  .loc 2 81 0
+  v_mov_b32_e32 v92, 0                                                   ; schedules/softmax.cpp:81
+  v_mov_b32_e32 v93, 0
+  v_mov_b32_e32 v94, 0
+  v_mov_b32_e32 v95, 0
+  v_mov_b32_e32 v96, 0
+  v_mov_b32_e32 v97, 0
+  v_mov_b32_e32 v98, 0
+  v_mov_b32_e32 v99, 0
+  v_mov_b32_e32 v100, 0
+  v_mov_b32_e32 v101, 0
+  v_mov_b32_e32 v102, 0
+  v_mov_b32_e32 v103, 0
+  v_mov_b32_e32 v104, 0
   v_mov_b32_e32 v105, 0
   v_mov_b32_e32 v106, 0
   v_mov_b32_e32 v107, 0
-  v_mov_b32_e32 v108, 0
-  v_mov_b32_e32 v109, 0
-  v_mov_b32_e32 v110, 0
+  .loc 2 82 0
+  v_mov_b32_e32 v11, 0                                                   ; schedules/softmax.cpp:82
+  .loc 2 88 0
+  v_mov_b32_e32 v110, 0                                                  ; schedules/softmax.cpp:88
   v_mov_b32_e32 v111, 0
   v_mov_b32_e32 v112, 0
   v_mov_b32_e32 v113, 0
-  v_mov_b32_e32 v114, 0
-  v_mov_b32_e32 v115, 0
-  v_mov_b32_e32 v116, 0
+  .loc 2 89 0
+  v_mov_b32_e32 v108, 0x4b00007f                                         ; schedules/softmax.cpp:89
+  .loc 2 88 0
+  v_mov_b32_e32 v116, 0                                                  ; schedules/softmax.cpp:88
   v_mov_b32_e32 v117, 0
   v_mov_b32_e32 v118, 0
   v_mov_b32_e32 v119, 0
-  v_mov_b32_e32 v120, 0
+  .loc 2 89 0
+  v_mov_b32_e32 v114, 0x4b00007f                                         ; schedules/softmax.cpp:89
+  .loc 6 69 0
+  v_mov_b32_e32 v120, 0                                                  ; schedules/products.cpp:69
   v_mov_b32_e32 v121, 0
   v_mov_b32_e32 v122, 0
   v_mov_b32_e32 v123, 0
@@ -874,218 +776,430 @@ second_tile:
   v_mov_b32_e32 v165, 0
   v_mov_b32_e32 v166, 0
   v_mov_b32_e32 v167, 0
-  .loc 6 10 0
+  v_mov_b32_e32 v168, 0
+  v_mov_b32_e32 v169, 0
+  v_mov_b32_e32 v170, 0
+  v_mov_b32_e32 v171, 0
+  v_mov_b32_e32 v172, 0
+  v_mov_b32_e32 v173, 0
+  v_mov_b32_e32 v174, 0
+  v_mov_b32_e32 v175, 0
+  v_mov_b32_e32 v176, 0
+  v_mov_b32_e32 v177, 0
+  v_mov_b32_e32 v178, 0
+  v_mov_b32_e32 v179, 0
+  v_mov_b32_e32 v180, 0
+  v_mov_b32_e32 v181, 0
+  v_mov_b32_e32 v182, 0
+  v_mov_b32_e32 v183, 0
+  .loc 2 184 0
+  s_flbit_i32_b32 s86, s72                                               ; schedules/softmax.cpp:184
+  .loc 2 185 0
+  s_add_u32 s86, s86, 15                                                 ; schedules/softmax.cpp:185
+  .loc 2 101 0
+  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:101
+  .loc 2 102 0
+  v_cmp_eq_u32_e64 s[88:89], 0, v191                                     ; schedules/softmax.cpp:102
+  .loc 2 107 0
+  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:107
+  .loc 2 108 0
+  s_nop 0                                                                ; schedules/softmax.cpp:108
+  .loc 2 109 0
+  v_cndmask_b32_e64 v186, 0, v191, s[88:89]                              ; schedules/softmax.cpp:109
+  v_cndmask_b32_e64 v187, 0, v191, s[88:89]
+  .loc 2 101 0
+  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:101
+  .loc 2 102 0
+  v_cmp_eq_u32_e64 s[88:89], 4, v191                                     ; schedules/softmax.cpp:102
+  .loc 2 107 0
+  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:107
+  .loc 2 108 0
+  s_nop 0                                                                ; schedules/softmax.cpp:108
+  .loc 2 109 0
+  v_cndmask_b32_e64 v188, 0, v191, s[88:89]                              ; schedules/softmax.cpp:109
+  v_cndmask_b32_e64 v189, 0, v191, s[88:89]
+  .loc 2 101 0
+  v_and_b32_e32 v191, 8, v1                                              ; schedules/softmax.cpp:101
+  .loc 2 102 0
+  v_cmp_eq_u32_e64 s[88:89], 0, v191                                     ; schedules/softmax.cpp:102
+  .loc 2 112 0
+  v_mov_b32_e32 v191, 0x44444444                                         ; schedules/softmax.cpp:112
+  .loc 2 113 0
+  v_mov_b32_e32 v190, 0xeeeeeeee                                         ; schedules/softmax.cpp:113
+  .loc 2 115 0
+  v_cndmask_b32_e64 v190, v190, v191, s[88:89]                           ; schedules/softmax.cpp:115
+  .loc 5 20 0
+  v_bfe_u32 v191, v1, 0, 3                                               ; schedules/tiles.cpp:20
+  .loc 5 21 0
+  v_mul_u32_u24_e32 v191, 64, v191                                       ; schedules/tiles.cpp:21
+  .loc 5 20 0
+  v_bfe_u32 v192, v1, 3, 2                                               ; schedules/tiles.cpp:20
+  .loc 5 21 0
+  v_mul_u32_u24_e32 v192, 0x410, v192                                    ; schedules/tiles.cpp:21
+  .loc 5 35 0
+  v_add_u32_e32 v191, v191, v192                                         ; schedules/tiles.cpp:35
+  .loc 5 20 0
+  v_bfe_u32 v192, v1, 5, 1                                               ; schedules/tiles.cpp:20
+  .loc 5 21 0
+  v_mul_u32_u24_e32 v192, 16, v192                                       ; schedules/tiles.cpp:21
+  .loc 5 35 0
+  v_add_u32_e32 v191, v191, v192                                         ; schedules/tiles.cpp:35
+  .loc 5 20 0
+  v_bfe_u32 v192, v1, 0, 1                                               ; schedules/tiles.cpp:20
+  .loc 5 21 0
+  v_mul_u32_u24_e32 v192, 8, v192                                        ; schedules/tiles.cpp:21
+  .loc 5 20 0
+  v_bfe_u32 v193, v1, 1, 1                                               ; schedules/tiles.cpp:20
+  .loc 5 21 0
+  v_mul_u32_u24_e32 v193, 0x80, v193                                     ; schedules/tiles.cpp:21
+  .loc 5 35 0
+  v_add_u32_e32 v192, v192, v193                                         ; schedules/tiles.cpp:35
+  .loc 5 20 0
+  v_bfe_u32 v193, v1, 2, 2                                               ; schedules/tiles.cpp:20
+  .loc 5 21 0
+  v_mul_u32_u24_e32 v193, 0x820, v193                                    ; schedules/tiles.cpp:21
+  .loc 5 35 0
+  v_add_u32_e32 v192, v192, v193                                         ; schedules/tiles.cpp:35
+  .loc 5 20 0
+  v_bfe_u32 v193, v1, 4, 1                                               ; schedules/tiles.cpp:20
+  .loc 5 21 0
+  v_mul_u32_u24_e32 v193, 16, v193                                       ; schedules/tiles.cpp:21
+  .loc 5 35 0
+  v_add_u32_e32 v192, v192, v193                                         ; schedules/tiles.cpp:35
+  .loc 5 20 0
+  v_bfe_u32 v193, v1, 5, 1                                               ; schedules/tiles.cpp:20
+  .loc 5 21 0
+  v_mul_u32_u24_e32 v193, 0x410, v193                                    ; schedules/tiles.cpp:21
+  .loc 5 35 0
+  v_add_u32_e32 v192, v192, v193                                         ; schedules/tiles.cpp:35
+  .loc 5 161 0
+  v_add_u32_e32 v192, 0x4100, v192                                       ; schedules/tiles.cpp:161
+  .loc 3 265 0
+  s_and_b32 s90, s71, 0xffffff80                                         ; schedules/ping_pong.cpp:265
+  .loc 3 266 0
+  s_mov_b32 s87, 0                                                       ; schedules/ping_pong.cpp:266
+  .loc 3 267 0
+  s_mov_b32 s88, 0                                                       ; schedules/ping_pong.cpp:267
+  .loc 3 268 0
+  s_mov_b32 s89, 0x10400                                                 ; schedules/ping_pong.cpp:268
+  .loc 3 269 0
+  v_mov_b32_e32 v184, v191                                               ; schedules/ping_pong.cpp:269
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s92, s92, 0                                                  ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0                                                  ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded                                           ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s88, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded:
   .loc 5 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s92, s92, 0                                                  ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s82, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0                                                  ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_2                                         ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s88, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_2:
   .loc 5 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s92, s92, 0x80                                               ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_3                                         ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s91, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_3:
   .loc 5 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 3 246 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:246
-  .loc 3 195 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:195
-  .loc 3 197 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:197
-  .loc 3 200 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:200
+  .loc 3 272 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:272
+  .loc 3 208 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:208
+  .loc 3 210 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:210
+  .loc 3 213 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:213
 other_group:
-  .loc 3 250 0
-  s_cmp_eq_u32 s72, 0                                                    ; schedules/ping_pong.cpp:250
-  .loc 3 251 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:251
-  .loc 3 155 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:155
+  .loc 3 276 0
+  s_cmp_eq_u32 s72, 0                                                    ; schedules/ping_pong.cpp:276
+  .loc 3 277 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:277
+  .loc 3 169 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:169
   .loc 5 167 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
+  ds_read_b128 a[16:19], v184                                            ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  ds_read_b128 a[20:23], v184 offset:32                                  ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
+  ds_read_b128 a[24:27], v184 offset:512                                 ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  ds_read_b128 a[28:31], v184 offset:544                                 ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[32:35], v184 offset:4160                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[36:39], v184 offset:4192                                ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[40:43], v184 offset:4672                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[44:47], v184 offset:4704                                ; schedules/tiles.cpp:168
   .loc 3 35 0
   s_setprio 1                                                            ; schedules/ping_pong.cpp:35
   .loc 3 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:50
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v205
-  v_cmp_lt_i32_e64 s[96:97], 2, v205
-  v_cmp_lt_i32_e64 s[98:99], 3, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v24, v238, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v25, v238, v171, s[94:95]
-  v_cndmask_b32_e64 v26, v238, v172, s[96:97]
-  v_cndmask_b32_e64 v27, v238, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v205
-  v_cmp_lt_i32_e64 s[96:97], 10, v205
-  v_cmp_lt_i32_e64 s[98:99], 11, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v28, v238, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v29, v238, v175, s[94:95]
-  v_cndmask_b32_e64 v30, v238, v176, s[96:97]
-  v_cndmask_b32_e64 v31, v238, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v205
-  v_cmp_lt_i32_e64 s[96:97], 18, v205
-  v_cmp_lt_i32_e64 s[98:99], 19, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v32, v238, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v33, v238, v179, s[94:95]
-  v_cndmask_b32_e64 v34, v238, v180, s[96:97]
-  v_cndmask_b32_e64 v35, v238, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v205
-  v_cmp_lt_i32_e64 s[96:97], 26, v205
-  v_cmp_lt_i32_e64 s[98:99], 27, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v36, v238, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v37, v238, v183, s[94:95]
-  v_cndmask_b32_e64 v38, v238, v184, s[96:97]
-  v_cndmask_b32_e64 v39, v238, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done                                                    ; schedules/products.cpp:90
+  .loc 6 108 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:110
+  .loc 6 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 6 115 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:115
+  .loc 6 49 0
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 6 50 0
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
+  .loc 6 51 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  .loc 6 52 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  .loc 6 53 0
+  v_subrev_u32_e32 v193, s87, v193                                       ; schedules/products.cpp:53
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v193
+  v_cmp_lt_i32_e64 s[96:97], 2, v193
+  v_cmp_lt_i32_e64 s[98:99], 3, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v12, v194, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v13, v194, v93, s[94:95]
+  v_cndmask_b32_e64 v14, v194, v94, s[96:97]
+  v_cndmask_b32_e64 v15, v194, v95, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v193
+  v_cmp_lt_i32_e64 s[96:97], 10, v193
+  v_cmp_lt_i32_e64 s[98:99], 11, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v16, v194, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v17, v194, v97, s[94:95]
+  v_cndmask_b32_e64 v18, v194, v98, s[96:97]
+  v_cndmask_b32_e64 v19, v194, v99, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v193
+  v_cmp_lt_i32_e64 s[96:97], 18, v193
+  v_cmp_lt_i32_e64 s[98:99], 19, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v20, v194, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v21, v194, v101, s[94:95]
+  v_cndmask_b32_e64 v22, v194, v102, s[96:97]
+  v_cndmask_b32_e64 v23, v194, v103, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v193
+  v_cmp_lt_i32_e64 s[96:97], 26, v193
+  v_cmp_lt_i32_e64 s[98:99], 27, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v24, v194, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v25, v194, v105, s[94:95]
+  v_cndmask_b32_e64 v26, v194, v106, s[96:97]
+  v_cndmask_b32_e64 v27, v194, v107, s[98:99]
+  .loc 6 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 119 0
+  s_branch block_done                                                    ; schedules/products.cpp:119
 block_seen:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done                                                    ; schedules/products.cpp:93
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 122 0
+  s_branch block_done                                                    ; schedules/products.cpp:122
 block_hidden:
-  .loc 7 95 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:95
+  .loc 6 124 0
+  v_mov_b32_e32 v12, 0xff800000                                          ; schedules/products.cpp:124
+  v_mov_b32_e32 v13, 0xff800000
+  v_mov_b32_e32 v14, 0xff800000
+  v_mov_b32_e32 v15, 0xff800000
+  v_mov_b32_e32 v16, 0xff800000
+  v_mov_b32_e32 v17, 0xff800000
+  v_mov_b32_e32 v18, 0xff800000
+  v_mov_b32_e32 v19, 0xff800000
+  v_mov_b32_e32 v20, 0xff800000
+  v_mov_b32_e32 v21, 0xff800000
+  v_mov_b32_e32 v22, 0xff800000
+  v_mov_b32_e32 v23, 0xff800000
+  v_mov_b32_e32 v24, 0xff800000
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
-  v_mov_b32_e32 v28, 0xff800000
+block_done:
+  .loc 5 167 0
+  ds_read_b128 a[16:19], v184 offset:8320                                ; schedules/tiles.cpp:167
+  .loc 5 168 0
+  ds_read_b128 a[20:23], v184 offset:8352                                ; schedules/tiles.cpp:168
+  .loc 7 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 7 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
+  .loc 5 119 0
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 6 108 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:110
+  .loc 6 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 6 115 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:115
+  .loc 6 49 0
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 6 50 0
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
+  .loc 6 51 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  .loc 6 52 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  .loc 6 53 0
+  v_subrev_u32_e32 v193, s87, v193                                       ; schedules/products.cpp:53
+  .loc 6 54 0
+  v_subrev_u32_e32 v193, 32, v193                                        ; schedules/products.cpp:54
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v193
+  v_cmp_lt_i32_e64 s[96:97], 2, v193
+  v_cmp_lt_i32_e64 s[98:99], 3, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v28, v194, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v29, v194, v93, s[94:95]
+  v_cndmask_b32_e64 v30, v194, v94, s[96:97]
+  v_cndmask_b32_e64 v31, v194, v95, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v193
+  v_cmp_lt_i32_e64 s[96:97], 10, v193
+  v_cmp_lt_i32_e64 s[98:99], 11, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v32, v194, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v33, v194, v97, s[94:95]
+  v_cndmask_b32_e64 v34, v194, v98, s[96:97]
+  v_cndmask_b32_e64 v35, v194, v99, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v193
+  v_cmp_lt_i32_e64 s[96:97], 18, v193
+  v_cmp_lt_i32_e64 s[98:99], 19, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v36, v194, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v37, v194, v101, s[94:95]
+  v_cndmask_b32_e64 v38, v194, v102, s[96:97]
+  v_cndmask_b32_e64 v39, v194, v103, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v193
+  v_cmp_lt_i32_e64 s[96:97], 26, v193
+  v_cmp_lt_i32_e64 s[98:99], 27, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v40, v194, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v41, v194, v105, s[94:95]
+  v_cndmask_b32_e64 v42, v194, v106, s[96:97]
+  v_cndmask_b32_e64 v43, v194, v107, s[98:99]
+  .loc 6 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 119 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:119
+block_seen_2:
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 122 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:122
+block_hidden_2:
+  .loc 6 124 0
+  v_mov_b32_e32 v28, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v29, 0xff800000
   v_mov_b32_e32 v30, 0xff800000
   v_mov_b32_e32 v31, 0xff800000
@@ -1097,103 +1211,156 @@ block_hidden:
   v_mov_b32_e32 v37, 0xff800000
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
-block_done:
-  .loc 5 167 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
-  .loc 5 168 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
-  .loc 6 18 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
-  .loc 5 118 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
-  .loc 5 119 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 3 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v205, 32, v205                                        ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v205
-  v_cmp_lt_i32_e64 s[96:97], 2, v205
-  v_cmp_lt_i32_e64 s[98:99], 3, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v40, v238, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v41, v238, v171, s[94:95]
-  v_cndmask_b32_e64 v42, v238, v172, s[96:97]
-  v_cndmask_b32_e64 v43, v238, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v205
-  v_cmp_lt_i32_e64 s[96:97], 10, v205
-  v_cmp_lt_i32_e64 s[98:99], 11, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v44, v238, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v45, v238, v175, s[94:95]
-  v_cndmask_b32_e64 v46, v238, v176, s[96:97]
-  v_cndmask_b32_e64 v47, v238, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v205
-  v_cmp_lt_i32_e64 s[96:97], 18, v205
-  v_cmp_lt_i32_e64 s[98:99], 19, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v48, v238, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v49, v238, v179, s[94:95]
-  v_cndmask_b32_e64 v50, v238, v180, s[96:97]
-  v_cndmask_b32_e64 v51, v238, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v205
-  v_cmp_lt_i32_e64 s[96:97], 26, v205
-  v_cmp_lt_i32_e64 s[98:99], 27, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v52, v238, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v53, v238, v183, s[94:95]
-  v_cndmask_b32_e64 v54, v238, v184, s[96:97]
-  v_cndmask_b32_e64 v55, v238, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:90
-block_seen_2:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:93
-block_hidden_2:
-  .loc 7 95 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v40, 0xff800000
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
-  v_mov_b32_e32 v44, 0xff800000
+block_done_2:
+  .loc 5 167 0
+  ds_read_b128 a[24:27], v184 offset:8832                                ; schedules/tiles.cpp:167
+  .loc 5 168 0
+  ds_read_b128 a[28:31], v184 offset:8864                                ; schedules/tiles.cpp:168
+  .loc 7 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 7 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 7 28 0
+  s_cbranch_scc0 tile_unneeded_4                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 5 132 0
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 5 132 0
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
+tile_unneeded_4:
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 6 108 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:110
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[32:39], a[8:15], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_3:
+  .loc 5 167 0
+  ds_read_b128 a[32:35], v184 offset:12480                               ; schedules/tiles.cpp:167
+  .loc 5 168 0
+  ds_read_b128 a[36:39], v184 offset:12512                               ; schedules/tiles.cpp:168
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
+  .loc 5 140 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 6 108 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:110
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[40:47], a[8:15], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_4:
+  .loc 5 167 0
+  ds_read_b128 a[40:43], v184 offset:12992                               ; schedules/tiles.cpp:167
+  .loc 5 168 0
+  ds_read_b128 a[44:47], v184 offset:13024                               ; schedules/tiles.cpp:168
+  .loc 7 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 7 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
+  .loc 5 119 0
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 6 108 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:110
+  .loc 6 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 6 115 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:115
+  .loc 6 49 0
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 6 50 0
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
+  .loc 6 51 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  .loc 6 52 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  .loc 6 53 0
+  v_subrev_u32_e32 v193, s87, v193                                       ; schedules/products.cpp:53
+  .loc 6 54 0
+  v_subrev_u32_e32 v193, 64, v193                                        ; schedules/products.cpp:54
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v193
+  v_cmp_lt_i32_e64 s[96:97], 2, v193
+  v_cmp_lt_i32_e64 s[98:99], 3, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v44, v194, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v45, v194, v93, s[94:95]
+  v_cndmask_b32_e64 v46, v194, v94, s[96:97]
+  v_cndmask_b32_e64 v47, v194, v95, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v193
+  v_cmp_lt_i32_e64 s[96:97], 10, v193
+  v_cmp_lt_i32_e64 s[98:99], 11, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v48, v194, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v49, v194, v97, s[94:95]
+  v_cndmask_b32_e64 v50, v194, v98, s[96:97]
+  v_cndmask_b32_e64 v51, v194, v99, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v193
+  v_cmp_lt_i32_e64 s[96:97], 18, v193
+  v_cmp_lt_i32_e64 s[98:99], 19, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v52, v194, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v53, v194, v101, s[94:95]
+  v_cndmask_b32_e64 v54, v194, v102, s[96:97]
+  v_cndmask_b32_e64 v55, v194, v103, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v193
+  v_cmp_lt_i32_e64 s[96:97], 26, v193
+  v_cmp_lt_i32_e64 s[98:99], 27, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v56, v194, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v57, v194, v105, s[94:95]
+  v_cndmask_b32_e64 v58, v194, v106, s[96:97]
+  v_cndmask_b32_e64 v59, v194, v107, s[98:99]
+  .loc 6 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 119 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:119
+block_seen_3:
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 122 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:122
+block_hidden_5:
+  .loc 6 124 0
+  v_mov_b32_e32 v44, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v45, 0xff800000
   v_mov_b32_e32 v46, 0xff800000
   v_mov_b32_e32 v47, 0xff800000
@@ -1205,156 +1372,114 @@ block_hidden_2:
   v_mov_b32_e32 v53, 0xff800000
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
-block_done_2:
-  .loc 5 167 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
-  .loc 5 168 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
-  .loc 6 26 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_4                                         ; schedules/walk.cpp:28
-  .loc 5 130 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
-  .loc 5 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
-  .loc 5 128 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
-  .loc 5 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
-tile_unneeded_4:
-  .loc 3 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_3:
-  .loc 5 167 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
-  .loc 5 168 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
-  .loc 5 139 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
-  .loc 5 140 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 3 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_4:
-  .loc 5 167 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
-  .loc 5 168 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
-  .loc 6 18 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
-  .loc 5 118 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
-  .loc 5 119 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 3 40 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v205, 64, v205                                        ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v205
-  v_cmp_lt_i32_e64 s[96:97], 2, v205
-  v_cmp_lt_i32_e64 s[98:99], 3, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v56, v238, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v57, v238, v171, s[94:95]
-  v_cndmask_b32_e64 v58, v238, v172, s[96:97]
-  v_cndmask_b32_e64 v59, v238, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v205
-  v_cmp_lt_i32_e64 s[96:97], 10, v205
-  v_cmp_lt_i32_e64 s[98:99], 11, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v60, v238, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v61, v238, v175, s[94:95]
-  v_cndmask_b32_e64 v62, v238, v176, s[96:97]
-  v_cndmask_b32_e64 v63, v238, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v205
-  v_cmp_lt_i32_e64 s[96:97], 18, v205
-  v_cmp_lt_i32_e64 s[98:99], 19, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v64, v238, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v65, v238, v179, s[94:95]
-  v_cndmask_b32_e64 v66, v238, v180, s[96:97]
-  v_cndmask_b32_e64 v67, v238, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v205
-  v_cmp_lt_i32_e64 s[96:97], 26, v205
-  v_cmp_lt_i32_e64 s[98:99], 27, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v68, v238, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v69, v238, v183, s[94:95]
-  v_cndmask_b32_e64 v70, v238, v184, s[96:97]
-  v_cndmask_b32_e64 v71, v238, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:90
-block_seen_3:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:93
-block_hidden_5:
-  .loc 7 95 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v56, 0xff800000
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
-  v_mov_b32_e32 v60, 0xff800000
+block_done_5:
+  .loc 7 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 7 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 7 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 7 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 7 28 0
+  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 5 132 0
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 5 132 0
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+tile_unneeded_5:
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 6 108 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:110
+  .loc 6 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 6 115 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:115
+  .loc 6 49 0
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 6 50 0
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
+  .loc 6 51 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  .loc 6 52 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  .loc 6 53 0
+  v_subrev_u32_e32 v193, s87, v193                                       ; schedules/products.cpp:53
+  .loc 6 54 0
+  v_subrev_u32_e32 v193, 0x60, v193                                      ; schedules/products.cpp:54
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v193
+  v_cmp_lt_i32_e64 s[96:97], 2, v193
+  v_cmp_lt_i32_e64 s[98:99], 3, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v60, v194, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v61, v194, v93, s[94:95]
+  v_cndmask_b32_e64 v62, v194, v94, s[96:97]
+  v_cndmask_b32_e64 v63, v194, v95, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v193
+  v_cmp_lt_i32_e64 s[96:97], 10, v193
+  v_cmp_lt_i32_e64 s[98:99], 11, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v64, v194, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v65, v194, v97, s[94:95]
+  v_cndmask_b32_e64 v66, v194, v98, s[96:97]
+  v_cndmask_b32_e64 v67, v194, v99, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v193
+  v_cmp_lt_i32_e64 s[96:97], 18, v193
+  v_cmp_lt_i32_e64 s[98:99], 19, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v68, v194, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v69, v194, v101, s[94:95]
+  v_cndmask_b32_e64 v70, v194, v102, s[96:97]
+  v_cndmask_b32_e64 v71, v194, v103, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v193
+  v_cmp_lt_i32_e64 s[96:97], 26, v193
+  v_cmp_lt_i32_e64 s[98:99], 27, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v72, v194, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v73, v194, v105, s[94:95]
+  v_cndmask_b32_e64 v74, v194, v106, s[96:97]
+  v_cndmask_b32_e64 v75, v194, v107, s[98:99]
+  .loc 6 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 119 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:119
+block_seen_4:
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 122 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:122
+block_hidden_6:
+  .loc 6 124 0
+  v_mov_b32_e32 v60, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v61, 0xff800000
   v_mov_b32_e32 v62, 0xff800000
   v_mov_b32_e32 v63, 0xff800000
@@ -1366,125 +1491,10 @@ block_hidden_5:
   v_mov_b32_e32 v69, 0xff800000
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
-block_done_5:
-  .loc 6 10 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:28
-  .loc 5 130 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
-  .loc 5 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 5 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
-  .loc 5 128 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
-  .loc 5 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 5 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
-tile_unneeded_5:
-  .loc 3 40 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v238, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v205, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v205, 2, v205                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v205, v3, v205                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v205, s87, v205                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v205, 0x60, v205                                      ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v205                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v205
-  v_cmp_lt_i32_e64 s[96:97], 2, v205
-  v_cmp_lt_i32_e64 s[98:99], 3, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v72, v238, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v73, v238, v171, s[94:95]
-  v_cndmask_b32_e64 v74, v238, v172, s[96:97]
-  v_cndmask_b32_e64 v75, v238, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v205                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v205
-  v_cmp_lt_i32_e64 s[96:97], 10, v205
-  v_cmp_lt_i32_e64 s[98:99], 11, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v76, v238, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v77, v238, v175, s[94:95]
-  v_cndmask_b32_e64 v78, v238, v176, s[96:97]
-  v_cndmask_b32_e64 v79, v238, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v205                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v205
-  v_cmp_lt_i32_e64 s[96:97], 18, v205
-  v_cmp_lt_i32_e64 s[98:99], 19, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v80, v238, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v81, v238, v179, s[94:95]
-  v_cndmask_b32_e64 v82, v238, v180, s[96:97]
-  v_cndmask_b32_e64 v83, v238, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v205                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v205
-  v_cmp_lt_i32_e64 s[96:97], 26, v205
-  v_cmp_lt_i32_e64 s[98:99], 27, v205
-  .loc 7 57 0
-  v_cndmask_b32_e64 v84, v238, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v85, v238, v183, s[94:95]
-  v_cndmask_b32_e64 v86, v238, v184, s[96:97]
-  v_cndmask_b32_e64 v87, v238, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:90
-block_seen_4:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:93
-block_hidden_6:
-  .loc 7 95 0
-  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v72, 0xff800000
   v_mov_b32_e32 v73, 0xff800000
   v_mov_b32_e32 v74, 0xff800000
   v_mov_b32_e32 v75, 0xff800000
-  v_mov_b32_e32 v76, 0xff800000
-  v_mov_b32_e32 v77, 0xff800000
-  v_mov_b32_e32 v78, 0xff800000
-  v_mov_b32_e32 v79, 0xff800000
-  v_mov_b32_e32 v80, 0xff800000
-  v_mov_b32_e32 v81, 0xff800000
-  v_mov_b32_e32 v82, 0xff800000
-  v_mov_b32_e32 v83, 0xff800000
-  v_mov_b32_e32 v84, 0xff800000
-  v_mov_b32_e32 v85, 0xff800000
-  v_mov_b32_e32 v86, 0xff800000
-  v_mov_b32_e32 v87, 0xff800000
 block_done_6:
   .loc 5 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
@@ -1492,353 +1502,356 @@ block_done_6:
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
   .loc 3 40 0
   s_waitcnt lgkmcnt(2)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 108 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:110
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[32:39], a[8:15], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
   .loc 3 40 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 108 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:110
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[40:47], a[8:15], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
   .loc 3 47 0
   s_setprio 0                                                            ; schedules/ping_pong.cpp:47
-  .loc 3 158 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:158
-  .loc 2 128 0
-  v_max3_f32 v205, v24, v25, v26                                         ; schedules/softmax.cpp:128
-  .loc 2 124 0
-  s_nop 12                                                               ; schedules/softmax.cpp:124
-  .loc 2 128 0
-  v_max3_f32 v238, v56, v57, v58                                         ; schedules/softmax.cpp:128
+  .loc 3 172 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:172
+  .loc 2 140 0
+  v_max3_f32 v109, v12, v13, v14                                         ; schedules/softmax.cpp:140
   .loc 2 129 0
-  v_max3_f32 v205, v205, v27, v28                                        ; schedules/softmax.cpp:129
-  v_max3_f32 v238, v238, v59, v60
-  v_max3_f32 v205, v205, v29, v30
-  v_max3_f32 v238, v238, v61, v62
-  v_max3_f32 v205, v205, v31, v32
-  v_max3_f32 v238, v238, v63, v64
-  v_max3_f32 v205, v205, v33, v34
-  v_max3_f32 v238, v238, v65, v66
-  v_max3_f32 v205, v205, v35, v36
-  v_max3_f32 v238, v238, v67, v68
-  v_max3_f32 v205, v205, v37, v38
-  v_max3_f32 v238, v238, v69, v70
-  v_max3_f32 v205, v205, v39, v40
-  v_max3_f32 v238, v238, v71, v72
-  v_max3_f32 v205, v205, v41, v42
-  v_max3_f32 v238, v238, v73, v74
-  v_max3_f32 v205, v205, v43, v44
-  v_max3_f32 v238, v238, v75, v76
-  v_max3_f32 v205, v205, v45, v46
-  v_max3_f32 v238, v238, v77, v78
-  v_max3_f32 v205, v205, v47, v48
-  v_max3_f32 v238, v238, v79, v80
-  v_max3_f32 v205, v205, v49, v50
-  v_max3_f32 v238, v238, v81, v82
-  v_max3_f32 v205, v205, v51, v52
-  v_max3_f32 v238, v238, v83, v84
-  v_max3_f32 v205, v205, v53, v54
-  v_max3_f32 v238, v238, v85, v86
-  .loc 2 130 0
-  v_max_f32_e32 v205, v205, v55                                          ; schedules/softmax.cpp:130
-  v_max_f32_e32 v238, v238, v87
-  .loc 2 131 0
-  v_mov_b32_e32 v239, v205                                               ; schedules/softmax.cpp:131
-  v_mov_b32_e32 v240, v238
-  .loc 2 133 0
-  s_nop 0                                                                ; schedules/softmax.cpp:133
-  .loc 2 134 0
-  v_permlane32_swap_b32_e32 v205, v239                                   ; schedules/softmax.cpp:134
-  v_permlane32_swap_b32_e32 v238, v240
-  .loc 2 135 0
-  v_max_f32_e32 v205, v205, v239                                         ; schedules/softmax.cpp:135
-  v_max_f32_e32 v238, v238, v240
-  .loc 2 153 0
-  v_max_f32_e32 v239, v205, v238                                         ; schedules/softmax.cpp:153
-  .loc 2 154 0
-  v_max_f32_e32 v239, 0x9a800000, v239                                   ; schedules/softmax.cpp:154
+  s_nop 12                                                               ; schedules/softmax.cpp:129
+  .loc 2 140 0
+  v_max3_f32 v115, v44, v45, v46                                         ; schedules/softmax.cpp:140
   .loc 2 142 0
-  v_sub_f32_e32 v24, v24, v239                                           ; schedules/softmax.cpp:142
-  v_sub_f32_e32 v25, v25, v239
-  v_sub_f32_e32 v26, v26, v239
-  v_sub_f32_e32 v27, v27, v239
-  v_sub_f32_e32 v28, v28, v239
-  v_sub_f32_e32 v29, v29, v239
-  v_sub_f32_e32 v30, v30, v239
-  v_sub_f32_e32 v31, v31, v239
-  v_sub_f32_e32 v32, v32, v239
-  v_sub_f32_e32 v33, v33, v239
-  v_sub_f32_e32 v34, v34, v239
-  v_sub_f32_e32 v35, v35, v239
-  v_sub_f32_e32 v36, v36, v239
-  v_sub_f32_e32 v37, v37, v239
-  v_sub_f32_e32 v38, v38, v239
-  v_sub_f32_e32 v39, v39, v239
-  v_sub_f32_e32 v40, v40, v239
-  v_sub_f32_e32 v41, v41, v239
-  v_sub_f32_e32 v42, v42, v239
-  v_sub_f32_e32 v43, v43, v239
-  v_sub_f32_e32 v44, v44, v239
-  v_sub_f32_e32 v45, v45, v239
-  v_sub_f32_e32 v46, v46, v239
-  v_sub_f32_e32 v47, v47, v239
-  v_sub_f32_e32 v48, v48, v239
-  v_sub_f32_e32 v49, v49, v239
-  v_sub_f32_e32 v50, v50, v239
-  v_sub_f32_e32 v51, v51, v239
-  v_sub_f32_e32 v52, v52, v239
-  v_sub_f32_e32 v53, v53, v239
-  v_sub_f32_e32 v54, v54, v239
-  v_sub_f32_e32 v55, v55, v239
-  v_sub_f32_e32 v56, v56, v239
-  v_sub_f32_e32 v57, v57, v239
-  v_sub_f32_e32 v58, v58, v239
-  v_sub_f32_e32 v59, v59, v239
-  v_sub_f32_e32 v60, v60, v239
-  v_sub_f32_e32 v61, v61, v239
-  v_sub_f32_e32 v62, v62, v239
-  v_sub_f32_e32 v63, v63, v239
-  v_sub_f32_e32 v64, v64, v239
-  v_sub_f32_e32 v65, v65, v239
-  v_sub_f32_e32 v66, v66, v239
-  v_sub_f32_e32 v67, v67, v239
-  v_sub_f32_e32 v68, v68, v239
-  v_sub_f32_e32 v69, v69, v239
-  v_sub_f32_e32 v70, v70, v239
-  v_sub_f32_e32 v71, v71, v239
-  v_sub_f32_e32 v72, v72, v239
-  v_sub_f32_e32 v73, v73, v239
-  v_sub_f32_e32 v74, v74, v239
-  v_sub_f32_e32 v75, v75, v239
-  v_sub_f32_e32 v76, v76, v239
-  v_sub_f32_e32 v77, v77, v239
-  v_sub_f32_e32 v78, v78, v239
-  v_sub_f32_e32 v79, v79, v239
-  v_sub_f32_e32 v80, v80, v239
-  v_sub_f32_e32 v81, v81, v239
-  v_sub_f32_e32 v82, v82, v239
-  v_sub_f32_e32 v83, v83, v239
-  v_sub_f32_e32 v84, v84, v239
-  v_sub_f32_e32 v85, v85, v239
-  v_sub_f32_e32 v86, v86, v239
-  v_sub_f32_e32 v87, v87, v239
+  v_max3_f32 v109, v109, v15, v16                                        ; schedules/softmax.cpp:142
+  v_max3_f32 v115, v115, v47, v48
+  v_max3_f32 v109, v109, v17, v18
+  v_max3_f32 v115, v115, v49, v50
+  v_max3_f32 v109, v109, v19, v20
+  v_max3_f32 v115, v115, v51, v52
+  v_max3_f32 v109, v109, v21, v22
+  v_max3_f32 v115, v115, v53, v54
+  v_max3_f32 v109, v109, v23, v24
+  v_max3_f32 v115, v115, v55, v56
+  v_max3_f32 v109, v109, v25, v26
+  v_max3_f32 v115, v115, v57, v58
+  v_max3_f32 v109, v109, v27, v28
+  v_max3_f32 v115, v115, v59, v60
+  v_max3_f32 v109, v109, v29, v30
+  v_max3_f32 v115, v115, v61, v62
+  v_max3_f32 v109, v109, v31, v32
+  v_max3_f32 v115, v115, v63, v64
+  v_max3_f32 v109, v109, v33, v34
+  v_max3_f32 v115, v115, v65, v66
+  v_max3_f32 v109, v109, v35, v36
+  v_max3_f32 v115, v115, v67, v68
+  v_max3_f32 v109, v109, v37, v38
+  v_max3_f32 v115, v115, v69, v70
+  v_max3_f32 v109, v109, v39, v40
+  v_max3_f32 v115, v115, v71, v72
+  v_max3_f32 v109, v109, v41, v42
+  v_max3_f32 v115, v115, v73, v74
   .loc 2 143 0
-  v_sub_f32_e32 v170, v170, v239                                         ; schedules/softmax.cpp:143
-  v_sub_f32_e32 v171, v171, v239
-  v_sub_f32_e32 v172, v172, v239
-  v_sub_f32_e32 v173, v173, v239
-  v_sub_f32_e32 v174, v174, v239
-  v_sub_f32_e32 v175, v175, v239
-  v_sub_f32_e32 v176, v176, v239
-  v_sub_f32_e32 v177, v177, v239
-  v_sub_f32_e32 v178, v178, v239
-  v_sub_f32_e32 v179, v179, v239
-  v_sub_f32_e32 v180, v180, v239
-  v_sub_f32_e32 v181, v181, v239
-  v_sub_f32_e32 v182, v182, v239
-  v_sub_f32_e32 v183, v183, v239
-  v_sub_f32_e32 v184, v184, v239
-  v_sub_f32_e32 v185, v185, v239
+  v_max_f32_e32 v109, v109, v43                                          ; schedules/softmax.cpp:143
+  v_max_f32_e32 v115, v115, v75
   .loc 2 144 0
-  v_sub_f32_e32 v205, v205, v239                                         ; schedules/softmax.cpp:144
-  v_sub_f32_e32 v238, v238, v239
+  v_mov_b32_e32 v193, v109                                               ; schedules/softmax.cpp:144
+  v_mov_b32_e32 v194, v115
+  .loc 2 129 0
+  s_nop 0                                                                ; schedules/softmax.cpp:129
+  .loc 2 146 0
+  v_permlane32_swap_b32_e32 v109, v193                                   ; schedules/softmax.cpp:146
+  v_permlane32_swap_b32_e32 v115, v194
+  .loc 2 147 0
+  v_max_f32_e32 v109, v109, v193                                         ; schedules/softmax.cpp:147
+  v_max_f32_e32 v115, v115, v194
+  .loc 2 154 0
+  v_mov_b32_e32 v193, 0x9a800000                                         ; schedules/softmax.cpp:154
+  .loc 2 155 0
+  v_max_f32_e32 v193, v109, v193                                         ; schedules/softmax.cpp:155
+  v_max_f32_e32 v193, v115, v193
+  .loc 2 157 0
+  v_sub_f32_e32 v12, v12, v193                                           ; schedules/softmax.cpp:157
+  v_sub_f32_e32 v13, v13, v193
+  v_sub_f32_e32 v14, v14, v193
+  v_sub_f32_e32 v15, v15, v193
+  v_sub_f32_e32 v16, v16, v193
+  v_sub_f32_e32 v17, v17, v193
+  v_sub_f32_e32 v18, v18, v193
+  v_sub_f32_e32 v19, v19, v193
+  v_sub_f32_e32 v20, v20, v193
+  v_sub_f32_e32 v21, v21, v193
+  v_sub_f32_e32 v22, v22, v193
+  v_sub_f32_e32 v23, v23, v193
+  v_sub_f32_e32 v24, v24, v193
+  v_sub_f32_e32 v25, v25, v193
+  v_sub_f32_e32 v26, v26, v193
+  v_sub_f32_e32 v27, v27, v193
+  v_sub_f32_e32 v28, v28, v193
+  v_sub_f32_e32 v29, v29, v193
+  v_sub_f32_e32 v30, v30, v193
+  v_sub_f32_e32 v31, v31, v193
+  v_sub_f32_e32 v32, v32, v193
+  v_sub_f32_e32 v33, v33, v193
+  v_sub_f32_e32 v34, v34, v193
+  v_sub_f32_e32 v35, v35, v193
+  v_sub_f32_e32 v36, v36, v193
+  v_sub_f32_e32 v37, v37, v193
+  v_sub_f32_e32 v38, v38, v193
+  v_sub_f32_e32 v39, v39, v193
+  v_sub_f32_e32 v40, v40, v193
+  v_sub_f32_e32 v41, v41, v193
+  v_sub_f32_e32 v42, v42, v193
+  v_sub_f32_e32 v43, v43, v193
+  .loc 2 158 0
+  v_sub_f32_e32 v109, v109, v193                                         ; schedules/softmax.cpp:158
+  .loc 2 157 0
+  v_sub_f32_e32 v44, v44, v193                                           ; schedules/softmax.cpp:157
+  v_sub_f32_e32 v45, v45, v193
+  v_sub_f32_e32 v46, v46, v193
+  v_sub_f32_e32 v47, v47, v193
+  v_sub_f32_e32 v48, v48, v193
+  v_sub_f32_e32 v49, v49, v193
+  v_sub_f32_e32 v50, v50, v193
+  v_sub_f32_e32 v51, v51, v193
+  v_sub_f32_e32 v52, v52, v193
+  v_sub_f32_e32 v53, v53, v193
+  v_sub_f32_e32 v54, v54, v193
+  v_sub_f32_e32 v55, v55, v193
+  v_sub_f32_e32 v56, v56, v193
+  v_sub_f32_e32 v57, v57, v193
+  v_sub_f32_e32 v58, v58, v193
+  v_sub_f32_e32 v59, v59, v193
+  v_sub_f32_e32 v60, v60, v193
+  v_sub_f32_e32 v61, v61, v193
+  v_sub_f32_e32 v62, v62, v193
+  v_sub_f32_e32 v63, v63, v193
+  v_sub_f32_e32 v64, v64, v193
+  v_sub_f32_e32 v65, v65, v193
+  v_sub_f32_e32 v66, v66, v193
+  v_sub_f32_e32 v67, v67, v193
+  v_sub_f32_e32 v68, v68, v193
+  v_sub_f32_e32 v69, v69, v193
+  v_sub_f32_e32 v70, v70, v193
+  v_sub_f32_e32 v71, v71, v193
+  v_sub_f32_e32 v72, v72, v193
+  v_sub_f32_e32 v73, v73, v193
+  v_sub_f32_e32 v74, v74, v193
+  v_sub_f32_e32 v75, v75, v193
+  .loc 2 158 0
+  v_sub_f32_e32 v115, v115, v193                                         ; schedules/softmax.cpp:158
+  .loc 2 161 0
+  v_sub_f32_e32 v92, v92, v193                                           ; schedules/softmax.cpp:161
+  v_sub_f32_e32 v93, v93, v193
+  v_sub_f32_e32 v94, v94, v193
+  v_sub_f32_e32 v95, v95, v193
+  v_sub_f32_e32 v96, v96, v193
+  v_sub_f32_e32 v97, v97, v193
+  v_sub_f32_e32 v98, v98, v193
+  v_sub_f32_e32 v99, v99, v193
+  v_sub_f32_e32 v100, v100, v193
+  v_sub_f32_e32 v101, v101, v193
+  v_sub_f32_e32 v102, v102, v193
+  v_sub_f32_e32 v103, v103, v193
+  v_sub_f32_e32 v104, v104, v193
+  v_sub_f32_e32 v105, v105, v193
+  v_sub_f32_e32 v106, v106, v193
+  v_sub_f32_e32 v107, v107, v193
   .loc 2 175 0
-  v_fma_f32 v186, v205, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v238, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 301 0
-  v_sub_f32_e32 v239, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v239, v239, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v239                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v239
-  v_fma_f32 v26, v26, s70, v239
-  v_fma_f32 v27, v27, s70, v239
-  v_fma_f32 v28, v28, s70, v239
-  v_fma_f32 v29, v29, s70, v239
-  v_fma_f32 v30, v30, s70, v239
-  v_fma_f32 v31, v31, s70, v239
-  v_fma_f32 v32, v32, s70, v239
-  v_fma_f32 v33, v33, s70, v239
-  v_fma_f32 v34, v34, s70, v239
-  v_fma_f32 v35, v35, s70, v239
-  v_fma_f32 v36, v36, s70, v239
-  v_fma_f32 v37, v37, s70, v239
-  v_fma_f32 v38, v38, s70, v239
-  v_fma_f32 v39, v39, s70, v239
-  v_fma_f32 v40, v40, s70, v239
-  v_fma_f32 v41, v41, s70, v239
-  v_fma_f32 v42, v42, s70, v239
-  v_fma_f32 v43, v43, s70, v239
-  v_fma_f32 v44, v44, s70, v239
-  v_fma_f32 v45, v45, s70, v239
-  v_fma_f32 v46, v46, s70, v239
-  v_fma_f32 v47, v47, s70, v239
-  v_fma_f32 v48, v48, s70, v239
-  v_fma_f32 v49, v49, s70, v239
-  v_fma_f32 v50, v50, s70, v239
-  v_fma_f32 v51, v51, s70, v239
-  v_fma_f32 v52, v52, s70, v239
-  v_fma_f32 v53, v53, s70, v239
-  v_fma_f32 v54, v54, s70, v239
-  v_fma_f32 v55, v55, s70, v239
+  v_fma_f32 v108, v109, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v114, v115, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v108, v4, v108, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v114, v4, v114, v5
+  .loc 2 305 0
+  v_sub_f32_e32 v193, v3, v108                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:306
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
+  v_fma_f32 v12, v12, s70, v193                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v193
+  v_fma_f32 v14, v14, s70, v193
+  v_fma_f32 v15, v15, s70, v193
+  v_fma_f32 v16, v16, s70, v193
+  v_fma_f32 v17, v17, s70, v193
+  v_fma_f32 v18, v18, s70, v193
+  v_fma_f32 v19, v19, s70, v193
+  v_fma_f32 v20, v20, s70, v193
+  v_fma_f32 v21, v21, s70, v193
+  v_fma_f32 v22, v22, s70, v193
+  v_fma_f32 v23, v23, s70, v193
+  v_fma_f32 v24, v24, s70, v193
+  v_fma_f32 v25, v25, s70, v193
+  v_fma_f32 v26, v26, s70, v193
+  v_fma_f32 v27, v27, s70, v193
+  v_fma_f32 v28, v28, s70, v193
+  v_fma_f32 v29, v29, s70, v193
+  v_fma_f32 v30, v30, s70, v193
+  v_fma_f32 v31, v31, s70, v193
+  v_fma_f32 v32, v32, s70, v193
+  v_fma_f32 v33, v33, s70, v193
+  v_fma_f32 v34, v34, s70, v193
+  v_fma_f32 v35, v35, s70, v193
+  v_fma_f32 v36, v36, s70, v193
+  v_fma_f32 v37, v37, s70, v193
+  v_fma_f32 v38, v38, s70, v193
+  v_fma_f32 v39, v39, s70, v193
+  v_fma_f32 v40, v40, s70, v193
+  v_fma_f32 v41, v41, s70, v193
+  v_fma_f32 v42, v42, s70, v193
+  v_fma_f32 v43, v43, s70, v193
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 305 0
+  v_sub_f32_e32 v193, v3, v114                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:306
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v239, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v239, v239, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v239                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v239
-  v_fma_f32 v58, v58, s70, v239
-  v_fma_f32 v59, v59, s70, v239
-  v_fma_f32 v60, v60, s70, v239
-  v_fma_f32 v61, v61, s70, v239
-  v_fma_f32 v62, v62, s70, v239
-  v_fma_f32 v63, v63, s70, v239
-  v_fma_f32 v64, v64, s70, v239
-  v_fma_f32 v65, v65, s70, v239
-  v_fma_f32 v66, v66, s70, v239
-  v_fma_f32 v67, v67, s70, v239
-  v_fma_f32 v68, v68, s70, v239
-  v_fma_f32 v69, v69, s70, v239
-  v_fma_f32 v70, v70, s70, v239
-  v_fma_f32 v71, v71, s70, v239
-  v_fma_f32 v72, v72, s70, v239
-  v_fma_f32 v73, v73, s70, v239
-  v_fma_f32 v74, v74, s70, v239
-  v_fma_f32 v75, v75, s70, v239
-  v_fma_f32 v76, v76, s70, v239
-  v_fma_f32 v77, v77, s70, v239
-  v_fma_f32 v78, v78, s70, v239
-  v_fma_f32 v79, v79, s70, v239
-  v_fma_f32 v80, v80, s70, v239
-  v_fma_f32 v81, v81, s70, v239
-  v_fma_f32 v82, v82, s70, v239
-  v_fma_f32 v83, v83, s70, v239
-  v_fma_f32 v84, v84, s70, v239
-  v_fma_f32 v85, v85, s70, v239
-  v_fma_f32 v86, v86, s70, v239
-  v_fma_f32 v87, v87, s70, v239
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 6 10 0
+  v_fma_f32 v44, v44, s70, v193                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v193
+  v_fma_f32 v46, v46, s70, v193
+  v_fma_f32 v47, v47, s70, v193
+  v_fma_f32 v48, v48, s70, v193
+  v_fma_f32 v49, v49, s70, v193
+  v_fma_f32 v50, v50, s70, v193
+  v_fma_f32 v51, v51, s70, v193
+  v_fma_f32 v52, v52, s70, v193
+  v_fma_f32 v53, v53, s70, v193
+  v_fma_f32 v54, v54, s70, v193
+  v_fma_f32 v55, v55, s70, v193
+  v_fma_f32 v56, v56, s70, v193
+  v_fma_f32 v57, v57, s70, v193
+  v_fma_f32 v58, v58, s70, v193
+  v_fma_f32 v59, v59, s70, v193
+  v_fma_f32 v60, v60, s70, v193
+  v_fma_f32 v61, v61, s70, v193
+  v_fma_f32 v62, v62, s70, v193
+  v_fma_f32 v63, v63, s70, v193
+  v_fma_f32 v64, v64, s70, v193
+  v_fma_f32 v65, v65, s70, v193
+  v_fma_f32 v66, v66, s70, v193
+  v_fma_f32 v67, v67, s70, v193
+  v_fma_f32 v68, v68, s70, v193
+  v_fma_f32 v69, v69, s70, v193
+  v_fma_f32 v70, v70, s70, v193
+  v_fma_f32 v71, v71, s70, v193
+  v_fma_f32 v72, v72, s70, v193
+  v_fma_f32 v73, v73, s70, v193
+  v_fma_f32 v74, v74, s70, v193
+  v_fma_f32 v75, v75, s70, v193
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 68 0
+  .loc 7 68 0
   s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
-  .loc 6 69 0
+  .loc 7 69 0
   s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
-  .loc 6 70 0
+  .loc 7 70 0
   s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
-  .loc 6 71 0
-  v_add_u32_e32 v23, s88, v203                                           ; schedules/walk.cpp:71
-  .loc 6 72 0
-  v_add_u32_e32 v168, s89, v204                                          ; schedules/walk.cpp:72
-  .loc 3 66 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
-  .loc 3 67 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:67
+  .loc 7 71 0
+  v_add_u32_e32 v184, s88, v191                                          ; schedules/walk.cpp:71
+  .loc 7 72 0
+  v_add_u32_e32 v185, s89, v192                                          ; schedules/walk.cpp:72
+  .loc 3 84 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:84
+  .loc 3 85 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:85
   .loc 5 167 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
+  ds_read_b128 a[16:19], v184                                            ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  ds_read_b128 a[20:23], v184 offset:32                                  ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
+  ds_read_b128 a[24:27], v184 offset:512                                 ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  ds_read_b128 a[28:31], v184 offset:544                                 ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[32:35], v184 offset:4160                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[36:39], v184 offset:4192                                ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[40:43], v184 offset:4672                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[44:47], v184 offset:4704                                ; schedules/tiles.cpp:168
 no_more_scores:
-  .loc 3 160 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:160
-  .loc 3 121 0
-  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:121
-  .loc 3 122 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:122
+  .loc 3 174 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:174
+  .loc 3 135 0
+  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:135
+  .loc 3 136 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:136
 whole_tiles:
-  .loc 3 124 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:124
+  .loc 3 138 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:138
   .loc 3 35 0
   s_setprio 1                                                            ; schedules/ping_pong.cpp:35
   .loc 3 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 167 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[16:19], v184 offset:8320                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
-  .loc 6 18 0
+  ds_read_b128 a[20:23], v184 offset:8352                                ; schedules/tiles.cpp:168
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
@@ -1846,54 +1859,54 @@ whole_tiles:
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
   .loc 3 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 167 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[24:27], v184 offset:8832                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
-  .loc 6 26 0
+  ds_read_b128 a[28:31], v184 offset:8864                                ; schedules/tiles.cpp:168
+  .loc 7 26 0
   s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_6:
   .loc 3 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[32:39], a[8:15], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 167 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
+  ds_read_b128 a[32:35], v184 offset:12480                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
+  ds_read_b128 a[36:39], v184 offset:12512                               ; schedules/tiles.cpp:168
   .loc 5 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
   .loc 3 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[40:47], a[8:15], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 167 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
+  ds_read_b128 a[40:43], v184 offset:12992                               ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
-  .loc 6 18 0
+  ds_read_b128 a[44:47], v184 offset:13024                               ; schedules/tiles.cpp:168
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
@@ -1901,768 +1914,874 @@ tile_unneeded_6:
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
   .loc 3 40 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:256
-  ds_read_b64_tr_b8 v[210:211], v168 offset:512
-  ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  .loc 6 10 0
+  ds_read_b64_tr_b8 a[16:17], v185                                       ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v185 offset:256
+  ds_read_b64_tr_b8 a[20:21], v185 offset:512
+  ds_read_b64_tr_b8 a[22:23], v185 offset:768
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_7:
   .loc 3 40 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:288
-  ds_read_b64_tr_b8 v[218:219], v168 offset:544
-  ds_read_b64_tr_b8 v[220:221], v168 offset:800
+  ds_read_b64_tr_b8 a[24:25], v185 offset:32                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v185 offset:288
+  ds_read_b64_tr_b8 a[28:29], v185 offset:544
+  ds_read_b64_tr_b8 a[30:31], v185 offset:800
   .loc 5 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
   .loc 3 40 0
   s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[32:39], a[8:15], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:320
-  ds_read_b64_tr_b8 v[226:227], v168 offset:576
-  ds_read_b64_tr_b8 v[228:229], v168 offset:832
+  ds_read_b64_tr_b8 a[32:33], v185 offset:64                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v185 offset:320
+  ds_read_b64_tr_b8 a[36:37], v185 offset:576
+  ds_read_b64_tr_b8 a[38:39], v185 offset:832
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[40:47], a[8:15], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:352
-  ds_read_b64_tr_b8 v[234:235], v168 offset:608
-  ds_read_b64_tr_b8 v[236:237], v168 offset:864
+  ds_read_b64_tr_b8 a[40:41], v185 offset:96                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v185 offset:352
+  ds_read_b64_tr_b8 a[44:45], v185 offset:608
+  ds_read_b64_tr_b8 a[46:47], v185 offset:864
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], a[16:23], v[76:83], v[120:135], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:8576
-  ds_read_b64_tr_b8 v[210:211], v168 offset:8832
-  ds_read_b64_tr_b8 v[212:213], v168 offset:9088
+  ds_read_b64_tr_b8 a[16:17], v185 offset:8320                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v185 offset:8576
+  ds_read_b64_tr_b8 a[20:21], v185 offset:8832
+  ds_read_b64_tr_b8 a[22:23], v185 offset:9088
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], a[24:31], v[76:83], v[136:151], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:8608
-  ds_read_b64_tr_b8 v[218:219], v168 offset:8864
-  ds_read_b64_tr_b8 v[220:221], v168 offset:9120
+  ds_read_b64_tr_b8 a[24:25], v185 offset:8352                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v185 offset:8608
+  ds_read_b64_tr_b8 a[28:29], v185 offset:8864
+  ds_read_b64_tr_b8 a[30:31], v185 offset:9120
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], a[32:39], v[76:83], v[152:167], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:8640
-  ds_read_b64_tr_b8 v[226:227], v168 offset:8896
-  ds_read_b64_tr_b8 v[228:229], v168 offset:9152
+  ds_read_b64_tr_b8 a[32:33], v185 offset:8384                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v185 offset:8640
+  ds_read_b64_tr_b8 a[36:37], v185 offset:8896
+  ds_read_b64_tr_b8 a[38:39], v185 offset:9152
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[110:113], v[186:189], v[76:83], v190  ; schedules/softmax.cpp:120
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[168:183], a[40:47], v[76:83], v[168:183], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:8672
-  ds_read_b64_tr_b8 v[234:235], v168 offset:8928
-  ds_read_b64_tr_b8 v[236:237], v168 offset:9184
+  ds_read_b64_tr_b8 a[40:41], v185 offset:8416                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v185 offset:8672
+  ds_read_b64_tr_b8 a[44:45], v185 offset:8928
+  ds_read_b64_tr_b8 a[46:47], v185 offset:9184
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], a[16:23], v[84:91], v[120:135], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 3 40 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], a[24:31], v[84:91], v[136:151], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 3 40 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], a[32:39], v[84:91], v[152:167], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 3 40 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[116:119], v[186:189], v[84:91], v190  ; schedules/softmax.cpp:120
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[168:183], a[40:47], v[84:91], v[168:183], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 3 47 0
   s_setprio 0                                                            ; schedules/ping_pong.cpp:47
-  .loc 3 126 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:126
-  .loc 2 128 0
-  v_max3_f32 v205, v24, v25, v26                                         ; schedules/softmax.cpp:128
-  v_max3_f32 v238, v56, v57, v58
-  .loc 2 129 0
-  v_max3_f32 v205, v205, v27, v28                                        ; schedules/softmax.cpp:129
-  v_max3_f32 v238, v238, v59, v60
-  v_max3_f32 v205, v205, v29, v30
-  v_max3_f32 v238, v238, v61, v62
-  v_max3_f32 v205, v205, v31, v32
-  v_max3_f32 v238, v238, v63, v64
-  v_max3_f32 v205, v205, v33, v34
-  v_max3_f32 v238, v238, v65, v66
-  v_max3_f32 v205, v205, v35, v36
-  v_max3_f32 v238, v238, v67, v68
-  v_max3_f32 v205, v205, v37, v38
-  v_max3_f32 v238, v238, v69, v70
-  v_max3_f32 v205, v205, v39, v40
-  v_max3_f32 v238, v238, v71, v72
-  v_max3_f32 v205, v205, v41, v42
-  v_max3_f32 v238, v238, v73, v74
-  v_max3_f32 v205, v205, v43, v44
-  v_max3_f32 v238, v238, v75, v76
-  v_max3_f32 v205, v205, v45, v46
-  v_max3_f32 v238, v238, v77, v78
-  v_max3_f32 v205, v205, v47, v48
-  v_max3_f32 v238, v238, v79, v80
-  v_max3_f32 v205, v205, v49, v50
-  v_max3_f32 v238, v238, v81, v82
-  v_max3_f32 v205, v205, v51, v52
-  v_max3_f32 v238, v238, v83, v84
-  v_max3_f32 v205, v205, v53, v54
-  v_max3_f32 v238, v238, v85, v86
-  .loc 2 130 0
-  v_max_f32_e32 v205, v205, v55                                          ; schedules/softmax.cpp:130
-  v_max_f32_e32 v238, v238, v87
-  .loc 2 131 0
-  v_mov_b32_e32 v240, v205                                               ; schedules/softmax.cpp:131
-  v_mov_b32_e32 v241, v238
-  .loc 2 162 0
-  v_lshlrev_b32_e32 v242, 23, v186                                       ; schedules/softmax.cpp:162
-  v_lshlrev_b32_e32 v243, 23, v187
-  .loc 2 165 0
-  v_fma_f32 v169, v242, v188, v169                                       ; schedules/softmax.cpp:165
-  v_fma_f32 v169, v243, v192, v169
+  .loc 3 140 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:140
+  .loc 2 140 0
+  v_max3_f32 v109, v12, v13, v14                                         ; schedules/softmax.cpp:140
+  v_max3_f32 v115, v44, v45, v46
+  .loc 2 142 0
+  v_max3_f32 v109, v109, v15, v16                                        ; schedules/softmax.cpp:142
+  v_max3_f32 v115, v115, v47, v48
+  v_max3_f32 v109, v109, v17, v18
+  v_max3_f32 v115, v115, v49, v50
+  v_max3_f32 v109, v109, v19, v20
+  v_max3_f32 v115, v115, v51, v52
+  v_max3_f32 v109, v109, v21, v22
+  v_max3_f32 v115, v115, v53, v54
+  v_max3_f32 v109, v109, v23, v24
+  v_max3_f32 v115, v115, v55, v56
+  v_max3_f32 v109, v109, v25, v26
+  v_max3_f32 v115, v115, v57, v58
+  v_max3_f32 v109, v109, v27, v28
+  v_max3_f32 v115, v115, v59, v60
+  v_max3_f32 v109, v109, v29, v30
+  v_max3_f32 v115, v115, v61, v62
+  v_max3_f32 v109, v109, v31, v32
+  v_max3_f32 v115, v115, v63, v64
+  v_max3_f32 v109, v109, v33, v34
+  v_max3_f32 v115, v115, v65, v66
+  v_max3_f32 v109, v109, v35, v36
+  v_max3_f32 v115, v115, v67, v68
+  v_max3_f32 v109, v109, v37, v38
+  v_max3_f32 v115, v115, v69, v70
+  v_max3_f32 v109, v109, v39, v40
+  v_max3_f32 v115, v115, v71, v72
+  v_max3_f32 v109, v109, v41, v42
+  v_max3_f32 v115, v115, v73, v74
+  .loc 2 143 0
+  v_max_f32_e32 v109, v109, v43                                          ; schedules/softmax.cpp:143
+  v_max_f32_e32 v115, v115, v75
+  .loc 2 144 0
+  v_mov_b32_e32 v193, v109                                               ; schedules/softmax.cpp:144
+  v_mov_b32_e32 v194, v115
   .loc 2 169 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:169
-  v_mov_b32_e32 v192, 0
-  .loc 2 134 0
-  v_permlane32_swap_b32_e32 v205, v240                                   ; schedules/softmax.cpp:134
-  v_permlane32_swap_b32_e32 v238, v241
-  .loc 2 135 0
-  v_max_f32_e32 v205, v205, v240                                         ; schedules/softmax.cpp:135
-  v_max_f32_e32 v238, v238, v241
+  v_lshlrev_b32_e32 v195, 23, v108                                       ; schedules/softmax.cpp:169
+  v_lshlrev_b32_e32 v196, 23, v114
+  .loc 2 170 0
+  v_fma_f32 v11, v195, v110, v11                                         ; schedules/softmax.cpp:170
+  v_fma_f32 v11, v196, v116, v11
+  .loc 2 171 0
+  v_mov_b32_e32 v110, 0                                                  ; schedules/softmax.cpp:171
+  v_mov_b32_e32 v116, 0
+  .loc 2 146 0
+  v_permlane32_swap_b32_e32 v109, v193                                   ; schedules/softmax.cpp:146
+  v_permlane32_swap_b32_e32 v115, v194
+  .loc 2 147 0
+  v_max_f32_e32 v109, v109, v193                                         ; schedules/softmax.cpp:147
+  v_max_f32_e32 v115, v115, v194
   .loc 2 175 0
-  v_fma_f32 v186, v205, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v238, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 195 0
-  s_flbit_i32_b32 s91, s87                                               ; schedules/softmax.cpp:195
-  .loc 2 196 0
-  s_lshl_b32 s91, s91, 23                                                ; schedules/softmax.cpp:196
-  .loc 2 197 0
-  s_sub_u32 s91, s86, s91                                                ; schedules/softmax.cpp:197
-  .loc 2 198 0
-  v_max3_f32 v239, v205, v238, 0                                         ; schedules/softmax.cpp:198
-  .loc 2 199 0
-  v_max_f32_e32 v240, v186, v187                                         ; schedules/softmax.cpp:199
-  .loc 2 200 0
-  v_cmp_lt_f32_e64 s[92:93], 0, v239                                     ; schedules/softmax.cpp:200
-  .loc 2 201 0
-  v_min_f32_e32 v240, 0x4b0000e3, v240                                   ; schedules/softmax.cpp:201
+  v_fma_f32 v108, v109, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v114, v115, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v108, v4, v108, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v114, v4, v114, v5
+  .loc 2 192 0
+  s_flbit_i32_b32 s91, s87                                               ; schedules/softmax.cpp:192
+  .loc 2 193 0
+  s_sub_u32 s91, s86, s91                                                ; schedules/softmax.cpp:193
   .loc 2 202 0
-  v_lshlrev_b32_e32 v240, 23, v240                                       ; schedules/softmax.cpp:202
+  v_add_lshl_u32 v193, v108, s91, 23                                     ; schedules/softmax.cpp:202
+  v_add_lshl_u32 v194, v114, s91, 23
   .loc 2 203 0
-  v_mul_f32_e32 v240, s91, v240                                          ; schedules/softmax.cpp:203
+  v_cmp_lt_f32_e64 s[92:93], 0, v109                                     ; schedules/softmax.cpp:203
+  v_cmp_lt_f32_e64 s[96:97], 0, v115
   .loc 2 204 0
-  v_cmp_lt_f32_e32 vcc, v169, v240                                       ; schedules/softmax.cpp:204
+  v_cmp_lt_f32_e64 s[94:95], v11, v193                                   ; schedules/softmax.cpp:204
+  v_cmp_lt_f32_e64 s[98:99], v11, v194
   .loc 2 205 0
-  s_and_b64 vcc, vcc, s[92:93]                                           ; schedules/softmax.cpp:205
-  .loc 2 206 0
-  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:206
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v240
-  v_fma_f32 v26, v26, s70, v240
-  v_fma_f32 v27, v27, s70, v240
-  v_fma_f32 v28, v28, s70, v240
-  v_fma_f32 v29, v29, s70, v240
-  v_fma_f32 v30, v30, s70, v240
-  v_fma_f32 v31, v31, s70, v240
-  v_fma_f32 v32, v32, s70, v240
-  v_fma_f32 v33, v33, s70, v240
-  v_fma_f32 v34, v34, s70, v240
-  v_fma_f32 v35, v35, s70, v240
-  v_fma_f32 v36, v36, s70, v240
-  v_fma_f32 v37, v37, s70, v240
-  v_fma_f32 v38, v38, s70, v240
-  v_fma_f32 v39, v39, s70, v240
-  v_fma_f32 v40, v40, s70, v240
-  v_fma_f32 v41, v41, s70, v240
-  v_fma_f32 v42, v42, s70, v240
-  v_fma_f32 v43, v43, s70, v240
-  v_fma_f32 v44, v44, s70, v240
-  v_fma_f32 v45, v45, s70, v240
-  v_fma_f32 v46, v46, s70, v240
-  v_fma_f32 v47, v47, s70, v240
-  v_fma_f32 v48, v48, s70, v240
-  v_fma_f32 v49, v49, s70, v240
-  v_fma_f32 v50, v50, s70, v240
-  v_fma_f32 v51, v51, s70, v240
-  v_fma_f32 v52, v52, s70, v240
-  v_fma_f32 v53, v53, s70, v240
-  v_fma_f32 v54, v54, s70, v240
-  v_fma_f32 v55, v55, s70, v240
+  s_and_b64 vcc, s[94:95], s[92:93]                                      ; schedules/softmax.cpp:205
+  .loc 2 207 0
+  s_and_b64 s[98:99], s[98:99], s[96:97]                                 ; schedules/softmax.cpp:207
+  .loc 2 208 0
+  s_or_b64 vcc, vcc, s[98:99]                                            ; schedules/softmax.cpp:208
+  .loc 2 210 0
+  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:210
+  .loc 2 305 0
+  v_sub_f32_e32 v193, v3, v108                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:306
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
+  v_fma_f32 v12, v12, s70, v193                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v193
+  v_fma_f32 v14, v14, s70, v193
+  v_fma_f32 v15, v15, s70, v193
+  v_fma_f32 v16, v16, s70, v193
+  v_fma_f32 v17, v17, s70, v193
+  v_fma_f32 v18, v18, s70, v193
+  v_fma_f32 v19, v19, s70, v193
+  v_fma_f32 v20, v20, s70, v193
+  v_fma_f32 v21, v21, s70, v193
+  v_fma_f32 v22, v22, s70, v193
+  v_fma_f32 v23, v23, s70, v193
+  v_fma_f32 v24, v24, s70, v193
+  v_fma_f32 v25, v25, s70, v193
+  v_fma_f32 v26, v26, s70, v193
+  v_fma_f32 v27, v27, s70, v193
+  v_fma_f32 v28, v28, s70, v193
+  v_fma_f32 v29, v29, s70, v193
+  v_fma_f32 v30, v30, s70, v193
+  v_fma_f32 v31, v31, s70, v193
+  v_fma_f32 v32, v32, s70, v193
+  v_fma_f32 v33, v33, s70, v193
+  v_fma_f32 v34, v34, s70, v193
+  v_fma_f32 v35, v35, s70, v193
+  v_fma_f32 v36, v36, s70, v193
+  v_fma_f32 v37, v37, s70, v193
+  v_fma_f32 v38, v38, s70, v193
+  v_fma_f32 v39, v39, s70, v193
+  v_fma_f32 v40, v40, s70, v193
+  v_fma_f32 v41, v41, s70, v193
+  v_fma_f32 v42, v42, s70, v193
+  v_fma_f32 v43, v43, s70, v193
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 305 0
+  v_sub_f32_e32 v193, v3, v114                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:306
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v240
-  v_fma_f32 v58, v58, s70, v240
-  v_fma_f32 v59, v59, s70, v240
-  v_fma_f32 v60, v60, s70, v240
-  v_fma_f32 v61, v61, s70, v240
-  v_fma_f32 v62, v62, s70, v240
-  v_fma_f32 v63, v63, s70, v240
-  v_fma_f32 v64, v64, s70, v240
-  v_fma_f32 v65, v65, s70, v240
-  v_fma_f32 v66, v66, s70, v240
-  v_fma_f32 v67, v67, s70, v240
-  v_fma_f32 v68, v68, s70, v240
-  v_fma_f32 v69, v69, s70, v240
-  v_fma_f32 v70, v70, s70, v240
-  v_fma_f32 v71, v71, s70, v240
-  v_fma_f32 v72, v72, s70, v240
-  v_fma_f32 v73, v73, s70, v240
-  v_fma_f32 v74, v74, s70, v240
-  v_fma_f32 v75, v75, s70, v240
-  v_fma_f32 v76, v76, s70, v240
-  v_fma_f32 v77, v77, s70, v240
-  v_fma_f32 v78, v78, s70, v240
-  v_fma_f32 v79, v79, s70, v240
-  v_fma_f32 v80, v80, s70, v240
-  v_fma_f32 v81, v81, s70, v240
-  v_fma_f32 v82, v82, s70, v240
-  v_fma_f32 v83, v83, s70, v240
-  v_fma_f32 v84, v84, s70, v240
-  v_fma_f32 v85, v85, s70, v240
-  v_fma_f32 v86, v86, s70, v240
-  v_fma_f32 v87, v87, s70, v240
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
+  v_fma_f32 v44, v44, s70, v193                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v193
+  v_fma_f32 v46, v46, s70, v193
+  v_fma_f32 v47, v47, s70, v193
+  v_fma_f32 v48, v48, s70, v193
+  v_fma_f32 v49, v49, s70, v193
+  v_fma_f32 v50, v50, s70, v193
+  v_fma_f32 v51, v51, s70, v193
+  v_fma_f32 v52, v52, s70, v193
+  v_fma_f32 v53, v53, s70, v193
+  v_fma_f32 v54, v54, s70, v193
+  v_fma_f32 v55, v55, s70, v193
+  v_fma_f32 v56, v56, s70, v193
+  v_fma_f32 v57, v57, s70, v193
+  v_fma_f32 v58, v58, s70, v193
+  v_fma_f32 v59, v59, s70, v193
+  v_fma_f32 v60, v60, s70, v193
+  v_fma_f32 v61, v61, s70, v193
+  v_fma_f32 v62, v62, s70, v193
+  v_fma_f32 v63, v63, s70, v193
+  v_fma_f32 v64, v64, s70, v193
+  v_fma_f32 v65, v65, s70, v193
+  v_fma_f32 v66, v66, s70, v193
+  v_fma_f32 v67, v67, s70, v193
+  v_fma_f32 v68, v68, s70, v193
+  v_fma_f32 v69, v69, s70, v193
+  v_fma_f32 v70, v70, s70, v193
+  v_fma_f32 v71, v71, s70, v193
+  v_fma_f32 v72, v72, s70, v193
+  v_fma_f32 v73, v73, s70, v193
+  v_fma_f32 v74, v74, s70, v193
+  v_fma_f32 v75, v75, s70, v193
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
 weighed:
-  .loc 6 10 0
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 68 0
+  .loc 7 68 0
   s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
-  .loc 6 69 0
+  .loc 7 69 0
   s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
-  .loc 6 70 0
+  .loc 7 70 0
   s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
-  .loc 6 71 0
-  v_add_u32_e32 v23, s88, v203                                           ; schedules/walk.cpp:71
-  .loc 6 72 0
-  v_add_u32_e32 v168, s89, v204                                          ; schedules/walk.cpp:72
-  .loc 3 66 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
-  .loc 3 67 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:67
+  .loc 7 71 0
+  v_add_u32_e32 v184, s88, v191                                          ; schedules/walk.cpp:71
+  .loc 7 72 0
+  v_add_u32_e32 v185, s89, v192                                          ; schedules/walk.cpp:72
+  .loc 3 84 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:84
+  .loc 3 85 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:85
   .loc 5 167 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
+  ds_read_b128 a[16:19], v184                                            ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  ds_read_b128 a[20:23], v184 offset:32                                  ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
+  ds_read_b128 a[24:27], v184 offset:512                                 ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  ds_read_b128 a[28:31], v184 offset:544                                 ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[32:35], v184 offset:4160                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[36:39], v184 offset:4192                                ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[40:43], v184 offset:4672                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[44:47], v184 offset:4704                                ; schedules/tiles.cpp:168
 no_more_scores_2:
-  .loc 3 128 0
-  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:128
-  .loc 3 129 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:129
-  .loc 3 130 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:130
-  .loc 3 131 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:131
+  .loc 3 142 0
+  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:142
+  .loc 3 143 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:143
+  .loc 3 144 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:144
+  .loc 3 145 0
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:145
 references_rise:
-  .loc 2 214 0
-  v_mul_f32_e32 v240, s69, v239                                          ; schedules/softmax.cpp:214
-  .loc 2 215 0
-  v_sub_f32_e32 v170, v170, v239                                         ; schedules/softmax.cpp:215
-  v_sub_f32_e32 v171, v171, v239
-  v_sub_f32_e32 v172, v172, v239
-  v_sub_f32_e32 v173, v173, v239
-  v_sub_f32_e32 v174, v174, v239
-  v_sub_f32_e32 v175, v175, v239
-  v_sub_f32_e32 v176, v176, v239
-  v_sub_f32_e32 v177, v177, v239
-  v_sub_f32_e32 v178, v178, v239
-  v_sub_f32_e32 v179, v179, v239
-  v_sub_f32_e32 v180, v180, v239
-  v_sub_f32_e32 v181, v181, v239
-  v_sub_f32_e32 v182, v182, v239
-  v_sub_f32_e32 v183, v183, v239
-  v_sub_f32_e32 v184, v184, v239
-  v_sub_f32_e32 v185, v185, v239
-  .loc 2 216 0
-  v_sub_f32_e32 v205, v205, v239                                         ; schedules/softmax.cpp:216
-  v_sub_f32_e32 v238, v238, v239
-  .loc 2 175 0
-  v_fma_f32 v186, v205, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v238, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 218 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v240                                 ; schedules/softmax.cpp:218
   .loc 2 219 0
-  v_exp_f32_e64 v240, -v240                                              ; schedules/softmax.cpp:219
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:219
   .loc 2 220 0
-  s_nop 0                                                                ; schedules/softmax.cpp:220
+  v_max_f32_e32 v193, v109, v193                                         ; schedules/softmax.cpp:220
+  v_max_f32_e32 v193, v115, v193
   .loc 2 221 0
-  v_mul_f32_e32 v104, v240, v104                                         ; schedules/softmax.cpp:221
-  v_mul_f32_e32 v105, v240, v105
-  v_mul_f32_e32 v106, v240, v106
-  v_mul_f32_e32 v107, v240, v107
-  v_mul_f32_e32 v108, v240, v108
-  v_mul_f32_e32 v109, v240, v109
-  v_mul_f32_e32 v110, v240, v110
-  v_mul_f32_e32 v111, v240, v111
-  v_mul_f32_e32 v112, v240, v112
-  v_mul_f32_e32 v113, v240, v113
-  v_mul_f32_e32 v114, v240, v114
-  v_mul_f32_e32 v115, v240, v115
-  v_mul_f32_e32 v116, v240, v116
-  v_mul_f32_e32 v117, v240, v117
-  v_mul_f32_e32 v118, v240, v118
-  v_mul_f32_e32 v119, v240, v119
-  v_mul_f32_e32 v120, v240, v120
-  v_mul_f32_e32 v121, v240, v121
-  v_mul_f32_e32 v122, v240, v122
-  v_mul_f32_e32 v123, v240, v123
-  v_mul_f32_e32 v124, v240, v124
-  v_mul_f32_e32 v125, v240, v125
-  v_mul_f32_e32 v126, v240, v126
-  v_mul_f32_e32 v127, v240, v127
-  v_mul_f32_e32 v128, v240, v128
-  v_mul_f32_e32 v129, v240, v129
-  v_mul_f32_e32 v130, v240, v130
-  v_mul_f32_e32 v131, v240, v131
-  v_mul_f32_e32 v132, v240, v132
-  v_mul_f32_e32 v133, v240, v133
-  v_mul_f32_e32 v134, v240, v134
-  v_mul_f32_e32 v135, v240, v135
-  v_mul_f32_e32 v136, v240, v136
-  v_mul_f32_e32 v137, v240, v137
-  v_mul_f32_e32 v138, v240, v138
-  v_mul_f32_e32 v139, v240, v139
-  v_mul_f32_e32 v140, v240, v140
-  v_mul_f32_e32 v141, v240, v141
-  v_mul_f32_e32 v142, v240, v142
-  v_mul_f32_e32 v143, v240, v143
-  v_mul_f32_e32 v144, v240, v144
-  v_mul_f32_e32 v145, v240, v145
-  v_mul_f32_e32 v146, v240, v146
-  v_mul_f32_e32 v147, v240, v147
-  v_mul_f32_e32 v148, v240, v148
-  v_mul_f32_e32 v149, v240, v149
-  v_mul_f32_e32 v150, v240, v150
-  v_mul_f32_e32 v151, v240, v151
-  v_mul_f32_e32 v152, v240, v152
-  v_mul_f32_e32 v153, v240, v153
-  v_mul_f32_e32 v154, v240, v154
-  v_mul_f32_e32 v155, v240, v155
-  v_mul_f32_e32 v156, v240, v156
-  v_mul_f32_e32 v157, v240, v157
-  v_mul_f32_e32 v158, v240, v158
-  v_mul_f32_e32 v159, v240, v159
-  v_mul_f32_e32 v160, v240, v160
-  v_mul_f32_e32 v161, v240, v161
-  v_mul_f32_e32 v162, v240, v162
-  v_mul_f32_e32 v163, v240, v163
-  v_mul_f32_e32 v164, v240, v164
-  v_mul_f32_e32 v165, v240, v165
-  v_mul_f32_e32 v166, v240, v166
-  v_mul_f32_e32 v167, v240, v167
+  v_mul_f32_e32 v194, s69, v193                                          ; schedules/softmax.cpp:221
   .loc 2 222 0
-  v_mul_f32_e32 v169, v240, v169                                         ; schedules/softmax.cpp:222
-  .loc 2 224 0
-  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:224
+  v_sub_f32_e32 v92, v92, v193                                           ; schedules/softmax.cpp:222
+  v_sub_f32_e32 v93, v93, v193
+  v_sub_f32_e32 v94, v94, v193
+  v_sub_f32_e32 v95, v95, v193
+  v_sub_f32_e32 v96, v96, v193
+  v_sub_f32_e32 v97, v97, v193
+  v_sub_f32_e32 v98, v98, v193
+  v_sub_f32_e32 v99, v99, v193
+  v_sub_f32_e32 v100, v100, v193
+  v_sub_f32_e32 v101, v101, v193
+  v_sub_f32_e32 v102, v102, v193
+  v_sub_f32_e32 v103, v103, v193
+  v_sub_f32_e32 v104, v104, v193
+  v_sub_f32_e32 v105, v105, v193
+  v_sub_f32_e32 v106, v106, v193
+  v_sub_f32_e32 v107, v107, v193
+  .loc 2 223 0
+  v_sub_f32_e32 v109, v109, v193                                         ; schedules/softmax.cpp:223
+  v_sub_f32_e32 v115, v115, v193
+  .loc 2 175 0
+  v_fma_f32 v108, v109, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v114, v115, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v108, v4, v108, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v114, v4, v114, v5
   .loc 2 225 0
-  v_sub_f32_e32 v24, v24, v239                                           ; schedules/softmax.cpp:225
-  v_sub_f32_e32 v25, v25, v239
-  v_sub_f32_e32 v26, v26, v239
-  v_sub_f32_e32 v27, v27, v239
-  v_sub_f32_e32 v28, v28, v239
-  v_sub_f32_e32 v29, v29, v239
-  v_sub_f32_e32 v30, v30, v239
-  v_sub_f32_e32 v31, v31, v239
-  v_sub_f32_e32 v32, v32, v239
-  v_sub_f32_e32 v33, v33, v239
-  v_sub_f32_e32 v34, v34, v239
-  v_sub_f32_e32 v35, v35, v239
-  v_sub_f32_e32 v36, v36, v239
-  v_sub_f32_e32 v37, v37, v239
-  v_sub_f32_e32 v38, v38, v239
-  v_sub_f32_e32 v39, v39, v239
-  v_sub_f32_e32 v40, v40, v239
-  v_sub_f32_e32 v41, v41, v239
-  v_sub_f32_e32 v42, v42, v239
-  v_sub_f32_e32 v43, v43, v239
-  v_sub_f32_e32 v44, v44, v239
-  v_sub_f32_e32 v45, v45, v239
-  v_sub_f32_e32 v46, v46, v239
-  v_sub_f32_e32 v47, v47, v239
-  v_sub_f32_e32 v48, v48, v239
-  v_sub_f32_e32 v49, v49, v239
-  v_sub_f32_e32 v50, v50, v239
-  v_sub_f32_e32 v51, v51, v239
-  v_sub_f32_e32 v52, v52, v239
-  v_sub_f32_e32 v53, v53, v239
-  v_sub_f32_e32 v54, v54, v239
-  v_sub_f32_e32 v55, v55, v239
-  v_sub_f32_e32 v56, v56, v239
-  v_sub_f32_e32 v57, v57, v239
-  v_sub_f32_e32 v58, v58, v239
-  v_sub_f32_e32 v59, v59, v239
-  v_sub_f32_e32 v60, v60, v239
-  v_sub_f32_e32 v61, v61, v239
-  v_sub_f32_e32 v62, v62, v239
-  v_sub_f32_e32 v63, v63, v239
-  v_sub_f32_e32 v64, v64, v239
-  v_sub_f32_e32 v65, v65, v239
-  v_sub_f32_e32 v66, v66, v239
-  v_sub_f32_e32 v67, v67, v239
-  v_sub_f32_e32 v68, v68, v239
-  v_sub_f32_e32 v69, v69, v239
-  v_sub_f32_e32 v70, v70, v239
-  v_sub_f32_e32 v71, v71, v239
-  v_sub_f32_e32 v72, v72, v239
-  v_sub_f32_e32 v73, v73, v239
-  v_sub_f32_e32 v74, v74, v239
-  v_sub_f32_e32 v75, v75, v239
-  v_sub_f32_e32 v76, v76, v239
-  v_sub_f32_e32 v77, v77, v239
-  v_sub_f32_e32 v78, v78, v239
-  v_sub_f32_e32 v79, v79, v239
-  v_sub_f32_e32 v80, v80, v239
-  v_sub_f32_e32 v81, v81, v239
-  v_sub_f32_e32 v82, v82, v239
-  v_sub_f32_e32 v83, v83, v239
-  v_sub_f32_e32 v84, v84, v239
-  v_sub_f32_e32 v85, v85, v239
-  v_sub_f32_e32 v86, v86, v239
-  v_sub_f32_e32 v87, v87, v239
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:225
   .loc 2 226 0
-  v_mov_b32_e32 v239, 0                                                  ; schedules/softmax.cpp:226
+  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:226
+  .loc 2 227 0
+  s_nop 0                                                                ; schedules/softmax.cpp:227
+  .loc 6 76 0
+  v_mul_f32_e32 v120, v194, v120                                         ; schedules/products.cpp:76
+  v_mul_f32_e32 v121, v194, v121
+  v_mul_f32_e32 v122, v194, v122
+  v_mul_f32_e32 v123, v194, v123
+  v_mul_f32_e32 v124, v194, v124
+  v_mul_f32_e32 v125, v194, v125
+  v_mul_f32_e32 v126, v194, v126
+  v_mul_f32_e32 v127, v194, v127
+  v_mul_f32_e32 v128, v194, v128
+  v_mul_f32_e32 v129, v194, v129
+  v_mul_f32_e32 v130, v194, v130
+  v_mul_f32_e32 v131, v194, v131
+  v_mul_f32_e32 v132, v194, v132
+  v_mul_f32_e32 v133, v194, v133
+  v_mul_f32_e32 v134, v194, v134
+  v_mul_f32_e32 v135, v194, v135
+  v_mul_f32_e32 v136, v194, v136
+  v_mul_f32_e32 v137, v194, v137
+  v_mul_f32_e32 v138, v194, v138
+  v_mul_f32_e32 v139, v194, v139
+  v_mul_f32_e32 v140, v194, v140
+  v_mul_f32_e32 v141, v194, v141
+  v_mul_f32_e32 v142, v194, v142
+  v_mul_f32_e32 v143, v194, v143
+  v_mul_f32_e32 v144, v194, v144
+  v_mul_f32_e32 v145, v194, v145
+  v_mul_f32_e32 v146, v194, v146
+  v_mul_f32_e32 v147, v194, v147
+  v_mul_f32_e32 v148, v194, v148
+  v_mul_f32_e32 v149, v194, v149
+  v_mul_f32_e32 v150, v194, v150
+  v_mul_f32_e32 v151, v194, v151
+  v_mul_f32_e32 v152, v194, v152
+  v_mul_f32_e32 v153, v194, v153
+  v_mul_f32_e32 v154, v194, v154
+  v_mul_f32_e32 v155, v194, v155
+  v_mul_f32_e32 v156, v194, v156
+  v_mul_f32_e32 v157, v194, v157
+  v_mul_f32_e32 v158, v194, v158
+  v_mul_f32_e32 v159, v194, v159
+  v_mul_f32_e32 v160, v194, v160
+  v_mul_f32_e32 v161, v194, v161
+  v_mul_f32_e32 v162, v194, v162
+  v_mul_f32_e32 v163, v194, v163
+  v_mul_f32_e32 v164, v194, v164
+  v_mul_f32_e32 v165, v194, v165
+  v_mul_f32_e32 v166, v194, v166
+  v_mul_f32_e32 v167, v194, v167
+  v_mul_f32_e32 v168, v194, v168
+  v_mul_f32_e32 v169, v194, v169
+  v_mul_f32_e32 v170, v194, v170
+  v_mul_f32_e32 v171, v194, v171
+  v_mul_f32_e32 v172, v194, v172
+  v_mul_f32_e32 v173, v194, v173
+  v_mul_f32_e32 v174, v194, v174
+  v_mul_f32_e32 v175, v194, v175
+  v_mul_f32_e32 v176, v194, v176
+  v_mul_f32_e32 v177, v194, v177
+  v_mul_f32_e32 v178, v194, v178
+  v_mul_f32_e32 v179, v194, v179
+  v_mul_f32_e32 v180, v194, v180
+  v_mul_f32_e32 v181, v194, v181
+  v_mul_f32_e32 v182, v194, v182
+  v_mul_f32_e32 v183, v194, v183
+  .loc 2 229 0
+  v_mul_f32_e32 v11, v194, v11                                           ; schedules/softmax.cpp:229
+  .loc 2 231 0
+  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:231
+  .loc 2 233 0
+  v_sub_f32_e32 v12, v12, v193                                           ; schedules/softmax.cpp:233
+  v_sub_f32_e32 v13, v13, v193
+  v_sub_f32_e32 v14, v14, v193
+  v_sub_f32_e32 v15, v15, v193
+  v_sub_f32_e32 v16, v16, v193
+  v_sub_f32_e32 v17, v17, v193
+  v_sub_f32_e32 v18, v18, v193
+  v_sub_f32_e32 v19, v19, v193
+  v_sub_f32_e32 v20, v20, v193
+  v_sub_f32_e32 v21, v21, v193
+  v_sub_f32_e32 v22, v22, v193
+  v_sub_f32_e32 v23, v23, v193
+  v_sub_f32_e32 v24, v24, v193
+  v_sub_f32_e32 v25, v25, v193
+  v_sub_f32_e32 v26, v26, v193
+  v_sub_f32_e32 v27, v27, v193
+  v_sub_f32_e32 v28, v28, v193
+  v_sub_f32_e32 v29, v29, v193
+  v_sub_f32_e32 v30, v30, v193
+  v_sub_f32_e32 v31, v31, v193
+  v_sub_f32_e32 v32, v32, v193
+  v_sub_f32_e32 v33, v33, v193
+  v_sub_f32_e32 v34, v34, v193
+  v_sub_f32_e32 v35, v35, v193
+  v_sub_f32_e32 v36, v36, v193
+  v_sub_f32_e32 v37, v37, v193
+  v_sub_f32_e32 v38, v38, v193
+  v_sub_f32_e32 v39, v39, v193
+  v_sub_f32_e32 v40, v40, v193
+  v_sub_f32_e32 v41, v41, v193
+  v_sub_f32_e32 v42, v42, v193
+  v_sub_f32_e32 v43, v43, v193
+  v_sub_f32_e32 v44, v44, v193
+  v_sub_f32_e32 v45, v45, v193
+  v_sub_f32_e32 v46, v46, v193
+  v_sub_f32_e32 v47, v47, v193
+  v_sub_f32_e32 v48, v48, v193
+  v_sub_f32_e32 v49, v49, v193
+  v_sub_f32_e32 v50, v50, v193
+  v_sub_f32_e32 v51, v51, v193
+  v_sub_f32_e32 v52, v52, v193
+  v_sub_f32_e32 v53, v53, v193
+  v_sub_f32_e32 v54, v54, v193
+  v_sub_f32_e32 v55, v55, v193
+  v_sub_f32_e32 v56, v56, v193
+  v_sub_f32_e32 v57, v57, v193
+  v_sub_f32_e32 v58, v58, v193
+  v_sub_f32_e32 v59, v59, v193
+  v_sub_f32_e32 v60, v60, v193
+  v_sub_f32_e32 v61, v61, v193
+  v_sub_f32_e32 v62, v62, v193
+  v_sub_f32_e32 v63, v63, v193
+  v_sub_f32_e32 v64, v64, v193
+  v_sub_f32_e32 v65, v65, v193
+  v_sub_f32_e32 v66, v66, v193
+  v_sub_f32_e32 v67, v67, v193
+  v_sub_f32_e32 v68, v68, v193
+  v_sub_f32_e32 v69, v69, v193
+  v_sub_f32_e32 v70, v70, v193
+  v_sub_f32_e32 v71, v71, v193
+  v_sub_f32_e32 v72, v72, v193
+  v_sub_f32_e32 v73, v73, v193
+  v_sub_f32_e32 v74, v74, v193
+  v_sub_f32_e32 v75, v75, v193
+  .loc 2 234 0
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:234
 rise_is_small:
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 303 0
-  v_fma_f32 v240, -v239, s70, v240                                       ; schedules/softmax.cpp:303
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v240
-  v_fma_f32 v26, v26, s70, v240
-  v_fma_f32 v27, v27, s70, v240
-  v_fma_f32 v28, v28, s70, v240
-  v_fma_f32 v29, v29, s70, v240
-  v_fma_f32 v30, v30, s70, v240
-  v_fma_f32 v31, v31, s70, v240
-  v_fma_f32 v32, v32, s70, v240
-  v_fma_f32 v33, v33, s70, v240
-  v_fma_f32 v34, v34, s70, v240
-  v_fma_f32 v35, v35, s70, v240
-  v_fma_f32 v36, v36, s70, v240
-  v_fma_f32 v37, v37, s70, v240
-  v_fma_f32 v38, v38, s70, v240
-  v_fma_f32 v39, v39, s70, v240
-  v_fma_f32 v40, v40, s70, v240
-  v_fma_f32 v41, v41, s70, v240
-  v_fma_f32 v42, v42, s70, v240
-  v_fma_f32 v43, v43, s70, v240
-  v_fma_f32 v44, v44, s70, v240
-  v_fma_f32 v45, v45, s70, v240
-  v_fma_f32 v46, v46, s70, v240
-  v_fma_f32 v47, v47, s70, v240
-  v_fma_f32 v48, v48, s70, v240
-  v_fma_f32 v49, v49, s70, v240
-  v_fma_f32 v50, v50, s70, v240
-  v_fma_f32 v51, v51, s70, v240
-  v_fma_f32 v52, v52, s70, v240
-  v_fma_f32 v53, v53, s70, v240
-  v_fma_f32 v54, v54, s70, v240
-  v_fma_f32 v55, v55, s70, v240
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v108                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 307 0
+  v_fma_f32 v194, -v193, s70, v194                                       ; schedules/softmax.cpp:307
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
+  v_fma_f32 v12, v12, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v194
+  v_fma_f32 v14, v14, s70, v194
+  v_fma_f32 v15, v15, s70, v194
+  v_fma_f32 v16, v16, s70, v194
+  v_fma_f32 v17, v17, s70, v194
+  v_fma_f32 v18, v18, s70, v194
+  v_fma_f32 v19, v19, s70, v194
+  v_fma_f32 v20, v20, s70, v194
+  v_fma_f32 v21, v21, s70, v194
+  v_fma_f32 v22, v22, s70, v194
+  v_fma_f32 v23, v23, s70, v194
+  v_fma_f32 v24, v24, s70, v194
+  v_fma_f32 v25, v25, s70, v194
+  v_fma_f32 v26, v26, s70, v194
+  v_fma_f32 v27, v27, s70, v194
+  v_fma_f32 v28, v28, s70, v194
+  v_fma_f32 v29, v29, s70, v194
+  v_fma_f32 v30, v30, s70, v194
+  v_fma_f32 v31, v31, s70, v194
+  v_fma_f32 v32, v32, s70, v194
+  v_fma_f32 v33, v33, s70, v194
+  v_fma_f32 v34, v34, s70, v194
+  v_fma_f32 v35, v35, s70, v194
+  v_fma_f32 v36, v36, s70, v194
+  v_fma_f32 v37, v37, s70, v194
+  v_fma_f32 v38, v38, s70, v194
+  v_fma_f32 v39, v39, s70, v194
+  v_fma_f32 v40, v40, s70, v194
+  v_fma_f32 v41, v41, s70, v194
+  v_fma_f32 v42, v42, s70, v194
+  v_fma_f32 v43, v43, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v114                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 307 0
+  v_fma_f32 v194, -v193, s70, v194                                       ; schedules/softmax.cpp:307
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 303 0
-  v_fma_f32 v240, -v239, s70, v240                                       ; schedules/softmax.cpp:303
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v240
-  v_fma_f32 v58, v58, s70, v240
-  v_fma_f32 v59, v59, s70, v240
-  v_fma_f32 v60, v60, s70, v240
-  v_fma_f32 v61, v61, s70, v240
-  v_fma_f32 v62, v62, s70, v240
-  v_fma_f32 v63, v63, s70, v240
-  v_fma_f32 v64, v64, s70, v240
-  v_fma_f32 v65, v65, s70, v240
-  v_fma_f32 v66, v66, s70, v240
-  v_fma_f32 v67, v67, s70, v240
-  v_fma_f32 v68, v68, s70, v240
-  v_fma_f32 v69, v69, s70, v240
-  v_fma_f32 v70, v70, s70, v240
-  v_fma_f32 v71, v71, s70, v240
-  v_fma_f32 v72, v72, s70, v240
-  v_fma_f32 v73, v73, s70, v240
-  v_fma_f32 v74, v74, s70, v240
-  v_fma_f32 v75, v75, s70, v240
-  v_fma_f32 v76, v76, s70, v240
-  v_fma_f32 v77, v77, s70, v240
-  v_fma_f32 v78, v78, s70, v240
-  v_fma_f32 v79, v79, s70, v240
-  v_fma_f32 v80, v80, s70, v240
-  v_fma_f32 v81, v81, s70, v240
-  v_fma_f32 v82, v82, s70, v240
-  v_fma_f32 v83, v83, s70, v240
-  v_fma_f32 v84, v84, s70, v240
-  v_fma_f32 v85, v85, s70, v240
-  v_fma_f32 v86, v86, s70, v240
-  v_fma_f32 v87, v87, s70, v240
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 3 113 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:113
+  v_fma_f32 v44, v44, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v194
+  v_fma_f32 v46, v46, s70, v194
+  v_fma_f32 v47, v47, s70, v194
+  v_fma_f32 v48, v48, s70, v194
+  v_fma_f32 v49, v49, s70, v194
+  v_fma_f32 v50, v50, s70, v194
+  v_fma_f32 v51, v51, s70, v194
+  v_fma_f32 v52, v52, s70, v194
+  v_fma_f32 v53, v53, s70, v194
+  v_fma_f32 v54, v54, s70, v194
+  v_fma_f32 v55, v55, s70, v194
+  v_fma_f32 v56, v56, s70, v194
+  v_fma_f32 v57, v57, s70, v194
+  v_fma_f32 v58, v58, s70, v194
+  v_fma_f32 v59, v59, s70, v194
+  v_fma_f32 v60, v60, s70, v194
+  v_fma_f32 v61, v61, s70, v194
+  v_fma_f32 v62, v62, s70, v194
+  v_fma_f32 v63, v63, s70, v194
+  v_fma_f32 v64, v64, s70, v194
+  v_fma_f32 v65, v65, s70, v194
+  v_fma_f32 v66, v66, s70, v194
+  v_fma_f32 v67, v67, s70, v194
+  v_fma_f32 v68, v68, s70, v194
+  v_fma_f32 v69, v69, s70, v194
+  v_fma_f32 v70, v70, s70, v194
+  v_fma_f32 v71, v71, s70, v194
+  v_fma_f32 v72, v72, s70, v194
+  v_fma_f32 v73, v73, s70, v194
+  v_fma_f32 v74, v74, s70, v194
+  v_fma_f32 v75, v75, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
+  .loc 3 127 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:127
 whole_tiles_done:
-  .loc 3 121 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:121
-  .loc 3 122 0
-  s_cbranch_scc0 edge_tiles_done                                         ; schedules/ping_pong.cpp:122
+  .loc 3 135 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:135
+  .loc 3 136 0
+  s_cbranch_scc0 edge_tiles_done                                         ; schedules/ping_pong.cpp:136
 edge_tiles:
-  .loc 3 124 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:124
+  .loc 3 138 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:138
   .loc 3 35 0
   s_setprio 1                                                            ; schedules/ping_pong.cpp:35
   .loc 3 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:50
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v240
-  v_cmp_lt_i32_e64 s[96:97], 2, v240
-  v_cmp_lt_i32_e64 s[98:99], 3, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v24, v241, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v25, v241, v171, s[94:95]
-  v_cndmask_b32_e64 v26, v241, v172, s[96:97]
-  v_cndmask_b32_e64 v27, v241, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v240
-  v_cmp_lt_i32_e64 s[96:97], 10, v240
-  v_cmp_lt_i32_e64 s[98:99], 11, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v28, v241, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v29, v241, v175, s[94:95]
-  v_cndmask_b32_e64 v30, v241, v176, s[96:97]
-  v_cndmask_b32_e64 v31, v241, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v240
-  v_cmp_lt_i32_e64 s[96:97], 18, v240
-  v_cmp_lt_i32_e64 s[98:99], 19, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v32, v241, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v33, v241, v179, s[94:95]
-  v_cndmask_b32_e64 v34, v241, v180, s[96:97]
-  v_cndmask_b32_e64 v35, v241, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v240
-  v_cmp_lt_i32_e64 s[96:97], 26, v240
-  v_cmp_lt_i32_e64 s[98:99], 27, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v36, v241, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v37, v241, v183, s[94:95]
-  v_cndmask_b32_e64 v38, v241, v184, s[96:97]
-  v_cndmask_b32_e64 v39, v241, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:90
+  .loc 6 108 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:110
+  .loc 6 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 6 115 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:115
+  .loc 6 49 0
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 6 50 0
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
+  .loc 6 51 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  .loc 6 52 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  .loc 6 53 0
+  v_subrev_u32_e32 v193, s87, v193                                       ; schedules/products.cpp:53
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v193
+  v_cmp_lt_i32_e64 s[96:97], 2, v193
+  v_cmp_lt_i32_e64 s[98:99], 3, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v12, v194, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v13, v194, v93, s[94:95]
+  v_cndmask_b32_e64 v14, v194, v94, s[96:97]
+  v_cndmask_b32_e64 v15, v194, v95, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v193
+  v_cmp_lt_i32_e64 s[96:97], 10, v193
+  v_cmp_lt_i32_e64 s[98:99], 11, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v16, v194, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v17, v194, v97, s[94:95]
+  v_cndmask_b32_e64 v18, v194, v98, s[96:97]
+  v_cndmask_b32_e64 v19, v194, v99, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v193
+  v_cmp_lt_i32_e64 s[96:97], 18, v193
+  v_cmp_lt_i32_e64 s[98:99], 19, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v20, v194, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v21, v194, v101, s[94:95]
+  v_cndmask_b32_e64 v22, v194, v102, s[96:97]
+  v_cndmask_b32_e64 v23, v194, v103, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v193
+  v_cmp_lt_i32_e64 s[96:97], 26, v193
+  v_cmp_lt_i32_e64 s[98:99], 27, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v24, v194, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v25, v194, v105, s[94:95]
+  v_cndmask_b32_e64 v26, v194, v106, s[96:97]
+  v_cndmask_b32_e64 v27, v194, v107, s[98:99]
+  .loc 6 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 119 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:119
 block_seen_5:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:93
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 122 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:122
 block_hidden_9:
-  .loc 7 95 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:95
+  .loc 6 124 0
+  v_mov_b32_e32 v12, 0xff800000                                          ; schedules/products.cpp:124
+  v_mov_b32_e32 v13, 0xff800000
+  v_mov_b32_e32 v14, 0xff800000
+  v_mov_b32_e32 v15, 0xff800000
+  v_mov_b32_e32 v16, 0xff800000
+  v_mov_b32_e32 v17, 0xff800000
+  v_mov_b32_e32 v18, 0xff800000
+  v_mov_b32_e32 v19, 0xff800000
+  v_mov_b32_e32 v20, 0xff800000
+  v_mov_b32_e32 v21, 0xff800000
+  v_mov_b32_e32 v22, 0xff800000
+  v_mov_b32_e32 v23, 0xff800000
+  v_mov_b32_e32 v24, 0xff800000
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
-  v_mov_b32_e32 v28, 0xff800000
+block_done_9:
+  .loc 5 167 0
+  ds_read_b128 a[16:19], v184 offset:8320                                ; schedules/tiles.cpp:167
+  .loc 5 168 0
+  ds_read_b128 a[20:23], v184 offset:8352                                ; schedules/tiles.cpp:168
+  .loc 7 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 7 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
+  .loc 5 119 0
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 6 108 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:110
+  .loc 6 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 6 115 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:115
+  .loc 6 49 0
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 6 50 0
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
+  .loc 6 51 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  .loc 6 52 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  .loc 6 53 0
+  v_subrev_u32_e32 v193, s87, v193                                       ; schedules/products.cpp:53
+  .loc 6 54 0
+  v_subrev_u32_e32 v193, 32, v193                                        ; schedules/products.cpp:54
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v193
+  v_cmp_lt_i32_e64 s[96:97], 2, v193
+  v_cmp_lt_i32_e64 s[98:99], 3, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v28, v194, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v29, v194, v93, s[94:95]
+  v_cndmask_b32_e64 v30, v194, v94, s[96:97]
+  v_cndmask_b32_e64 v31, v194, v95, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v193
+  v_cmp_lt_i32_e64 s[96:97], 10, v193
+  v_cmp_lt_i32_e64 s[98:99], 11, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v32, v194, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v33, v194, v97, s[94:95]
+  v_cndmask_b32_e64 v34, v194, v98, s[96:97]
+  v_cndmask_b32_e64 v35, v194, v99, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v193
+  v_cmp_lt_i32_e64 s[96:97], 18, v193
+  v_cmp_lt_i32_e64 s[98:99], 19, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v36, v194, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v37, v194, v101, s[94:95]
+  v_cndmask_b32_e64 v38, v194, v102, s[96:97]
+  v_cndmask_b32_e64 v39, v194, v103, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v193
+  v_cmp_lt_i32_e64 s[96:97], 26, v193
+  v_cmp_lt_i32_e64 s[98:99], 27, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v40, v194, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v41, v194, v105, s[94:95]
+  v_cndmask_b32_e64 v42, v194, v106, s[96:97]
+  v_cndmask_b32_e64 v43, v194, v107, s[98:99]
+  .loc 6 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 119 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:119
+block_seen_6:
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 122 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:122
+block_hidden_10:
+  .loc 6 124 0
+  v_mov_b32_e32 v28, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v29, 0xff800000
   v_mov_b32_e32 v30, 0xff800000
   v_mov_b32_e32 v31, 0xff800000
@@ -2674,103 +2793,156 @@ block_hidden_9:
   v_mov_b32_e32 v37, 0xff800000
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
-block_done_9:
-  .loc 5 167 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
-  .loc 5 168 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
-  .loc 6 18 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
-  .loc 5 118 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
-  .loc 5 119 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 3 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v240, 32, v240                                        ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v240
-  v_cmp_lt_i32_e64 s[96:97], 2, v240
-  v_cmp_lt_i32_e64 s[98:99], 3, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v40, v241, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v41, v241, v171, s[94:95]
-  v_cndmask_b32_e64 v42, v241, v172, s[96:97]
-  v_cndmask_b32_e64 v43, v241, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v240
-  v_cmp_lt_i32_e64 s[96:97], 10, v240
-  v_cmp_lt_i32_e64 s[98:99], 11, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v44, v241, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v45, v241, v175, s[94:95]
-  v_cndmask_b32_e64 v46, v241, v176, s[96:97]
-  v_cndmask_b32_e64 v47, v241, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v240
-  v_cmp_lt_i32_e64 s[96:97], 18, v240
-  v_cmp_lt_i32_e64 s[98:99], 19, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v48, v241, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v49, v241, v179, s[94:95]
-  v_cndmask_b32_e64 v50, v241, v180, s[96:97]
-  v_cndmask_b32_e64 v51, v241, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v240
-  v_cmp_lt_i32_e64 s[96:97], 26, v240
-  v_cmp_lt_i32_e64 s[98:99], 27, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v52, v241, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v53, v241, v183, s[94:95]
-  v_cndmask_b32_e64 v54, v241, v184, s[96:97]
-  v_cndmask_b32_e64 v55, v241, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:90
-block_seen_6:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:93
-block_hidden_10:
-  .loc 7 95 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v40, 0xff800000
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
-  v_mov_b32_e32 v44, 0xff800000
+block_done_10:
+  .loc 5 167 0
+  ds_read_b128 a[24:27], v184 offset:8832                                ; schedules/tiles.cpp:167
+  .loc 5 168 0
+  ds_read_b128 a[28:31], v184 offset:8864                                ; schedules/tiles.cpp:168
+  .loc 7 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 7 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 7 28 0
+  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 5 132 0
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 5 132 0
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
+tile_unneeded_8:
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 6 108 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:110
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[32:39], a[8:15], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_11:
+  .loc 5 167 0
+  ds_read_b128 a[32:35], v184 offset:12480                               ; schedules/tiles.cpp:167
+  .loc 5 168 0
+  ds_read_b128 a[36:39], v184 offset:12512                               ; schedules/tiles.cpp:168
+  .loc 5 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
+  .loc 5 140 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 3 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 6 108 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:110
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[40:47], a[8:15], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_12:
+  .loc 5 167 0
+  ds_read_b128 a[40:43], v184 offset:12992                               ; schedules/tiles.cpp:167
+  .loc 5 168 0
+  ds_read_b128 a[44:47], v184 offset:13024                               ; schedules/tiles.cpp:168
+  .loc 7 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 7 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 5 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
+  .loc 5 119 0
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 6 108 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:110
+  .loc 6 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 6 115 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:115
+  .loc 6 49 0
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 6 50 0
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
+  .loc 6 51 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  .loc 6 52 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  .loc 6 53 0
+  v_subrev_u32_e32 v193, s87, v193                                       ; schedules/products.cpp:53
+  .loc 6 54 0
+  v_subrev_u32_e32 v193, 64, v193                                        ; schedules/products.cpp:54
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v193
+  v_cmp_lt_i32_e64 s[96:97], 2, v193
+  v_cmp_lt_i32_e64 s[98:99], 3, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v44, v194, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v45, v194, v93, s[94:95]
+  v_cndmask_b32_e64 v46, v194, v94, s[96:97]
+  v_cndmask_b32_e64 v47, v194, v95, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v193
+  v_cmp_lt_i32_e64 s[96:97], 10, v193
+  v_cmp_lt_i32_e64 s[98:99], 11, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v48, v194, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v49, v194, v97, s[94:95]
+  v_cndmask_b32_e64 v50, v194, v98, s[96:97]
+  v_cndmask_b32_e64 v51, v194, v99, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v193
+  v_cmp_lt_i32_e64 s[96:97], 18, v193
+  v_cmp_lt_i32_e64 s[98:99], 19, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v52, v194, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v53, v194, v101, s[94:95]
+  v_cndmask_b32_e64 v54, v194, v102, s[96:97]
+  v_cndmask_b32_e64 v55, v194, v103, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v193
+  v_cmp_lt_i32_e64 s[96:97], 26, v193
+  v_cmp_lt_i32_e64 s[98:99], 27, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v56, v194, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v57, v194, v105, s[94:95]
+  v_cndmask_b32_e64 v58, v194, v106, s[96:97]
+  v_cndmask_b32_e64 v59, v194, v107, s[98:99]
+  .loc 6 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 119 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:119
+block_seen_7:
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 122 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:122
+block_hidden_13:
+  .loc 6 124 0
+  v_mov_b32_e32 v44, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v45, 0xff800000
   v_mov_b32_e32 v46, 0xff800000
   v_mov_b32_e32 v47, 0xff800000
@@ -2782,156 +2954,119 @@ block_hidden_10:
   v_mov_b32_e32 v53, 0xff800000
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
-block_done_10:
-  .loc 5 167 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
-  .loc 5 168 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
-  .loc 6 26 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:28
-  .loc 5 130 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
-  .loc 5 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
-  .loc 5 128 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
-  .loc 5 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
-tile_unneeded_8:
-  .loc 3 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_11:
-  .loc 5 167 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
-  .loc 5 168 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
-  .loc 5 139 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
-  .loc 5 140 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 3 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_12:
-  .loc 5 167 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
-  .loc 5 168 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
-  .loc 6 18 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
-  .loc 5 118 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
-  .loc 5 119 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 3 40 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v240, 64, v240                                        ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v240
-  v_cmp_lt_i32_e64 s[96:97], 2, v240
-  v_cmp_lt_i32_e64 s[98:99], 3, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v56, v241, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v57, v241, v171, s[94:95]
-  v_cndmask_b32_e64 v58, v241, v172, s[96:97]
-  v_cndmask_b32_e64 v59, v241, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v240
-  v_cmp_lt_i32_e64 s[96:97], 10, v240
-  v_cmp_lt_i32_e64 s[98:99], 11, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v60, v241, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v61, v241, v175, s[94:95]
-  v_cndmask_b32_e64 v62, v241, v176, s[96:97]
-  v_cndmask_b32_e64 v63, v241, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v240
-  v_cmp_lt_i32_e64 s[96:97], 18, v240
-  v_cmp_lt_i32_e64 s[98:99], 19, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v64, v241, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v65, v241, v179, s[94:95]
-  v_cndmask_b32_e64 v66, v241, v180, s[96:97]
-  v_cndmask_b32_e64 v67, v241, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v240
-  v_cmp_lt_i32_e64 s[96:97], 26, v240
-  v_cmp_lt_i32_e64 s[98:99], 27, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v68, v241, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v69, v241, v183, s[94:95]
-  v_cndmask_b32_e64 v70, v241, v184, s[96:97]
-  v_cndmask_b32_e64 v71, v241, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:90
-block_seen_7:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:93
-block_hidden_13:
-  .loc 7 95 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v56, 0xff800000
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
-  v_mov_b32_e32 v60, 0xff800000
+block_done_13:
+  .loc 5 175 0
+  ds_read_b64_tr_b8 a[16:17], v185                                       ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v185 offset:256
+  ds_read_b64_tr_b8 a[20:21], v185 offset:512
+  ds_read_b64_tr_b8 a[22:23], v185 offset:768
+  .loc 7 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 7 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 7 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 7 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 7 28 0
+  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:28
+  .loc 5 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 5 132 0
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
+  .loc 5 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 5 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 5 132 0
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+tile_unneeded_9:
+  .loc 3 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 6 108 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:110
+  .loc 6 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 6 115 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:115
+  .loc 6 49 0
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 6 50 0
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
+  .loc 6 51 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  .loc 6 52 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  .loc 6 53 0
+  v_subrev_u32_e32 v193, s87, v193                                       ; schedules/products.cpp:53
+  .loc 6 54 0
+  v_subrev_u32_e32 v193, 0x60, v193                                      ; schedules/products.cpp:54
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v193
+  v_cmp_lt_i32_e64 s[96:97], 2, v193
+  v_cmp_lt_i32_e64 s[98:99], 3, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v60, v194, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v61, v194, v93, s[94:95]
+  v_cndmask_b32_e64 v62, v194, v94, s[96:97]
+  v_cndmask_b32_e64 v63, v194, v95, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v193                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v193
+  v_cmp_lt_i32_e64 s[96:97], 10, v193
+  v_cmp_lt_i32_e64 s[98:99], 11, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v64, v194, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v65, v194, v97, s[94:95]
+  v_cndmask_b32_e64 v66, v194, v98, s[96:97]
+  v_cndmask_b32_e64 v67, v194, v99, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v193
+  v_cmp_lt_i32_e64 s[96:97], 18, v193
+  v_cmp_lt_i32_e64 s[98:99], 19, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v68, v194, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v69, v194, v101, s[94:95]
+  v_cndmask_b32_e64 v70, v194, v102, s[96:97]
+  v_cndmask_b32_e64 v71, v194, v103, s[98:99]
+  .loc 6 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v193                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v193
+  v_cmp_lt_i32_e64 s[96:97], 26, v193
+  v_cmp_lt_i32_e64 s[98:99], 27, v193
+  .loc 6 60 0
+  v_cndmask_b32_e64 v72, v194, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v73, v194, v105, s[94:95]
+  v_cndmask_b32_e64 v74, v194, v106, s[96:97]
+  v_cndmask_b32_e64 v75, v194, v107, s[98:99]
+  .loc 6 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 119 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:119
+block_seen_8:
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 122 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:122
+block_hidden_14:
+  .loc 6 124 0
+  v_mov_b32_e32 v60, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v61, 0xff800000
   v_mov_b32_e32 v62, 0xff800000
   v_mov_b32_e32 v63, 0xff800000
@@ -2943,843 +3078,725 @@ block_hidden_13:
   v_mov_b32_e32 v69, 0xff800000
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
-block_done_13:
-  .loc 5 175 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:256
-  ds_read_b64_tr_b8 v[210:211], v168 offset:512
-  ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  .loc 6 10 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:28
-  .loc 5 130 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
-  .loc 5 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 5 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
-  .loc 5 128 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
-  .loc 5 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 5 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
-tile_unneeded_9:
-  .loc 3 40 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v241, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v240, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v240, 2, v240                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v240, v3, v240                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v240, s87, v240                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v240, 0x60, v240                                      ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v240                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v240
-  v_cmp_lt_i32_e64 s[96:97], 2, v240
-  v_cmp_lt_i32_e64 s[98:99], 3, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v72, v241, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v73, v241, v171, s[94:95]
-  v_cndmask_b32_e64 v74, v241, v172, s[96:97]
-  v_cndmask_b32_e64 v75, v241, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v240                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v240
-  v_cmp_lt_i32_e64 s[96:97], 10, v240
-  v_cmp_lt_i32_e64 s[98:99], 11, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v76, v241, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v77, v241, v175, s[94:95]
-  v_cndmask_b32_e64 v78, v241, v176, s[96:97]
-  v_cndmask_b32_e64 v79, v241, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v240                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v240
-  v_cmp_lt_i32_e64 s[96:97], 18, v240
-  v_cmp_lt_i32_e64 s[98:99], 19, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v80, v241, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v81, v241, v179, s[94:95]
-  v_cndmask_b32_e64 v82, v241, v180, s[96:97]
-  v_cndmask_b32_e64 v83, v241, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v240                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v240
-  v_cmp_lt_i32_e64 s[96:97], 26, v240
-  v_cmp_lt_i32_e64 s[98:99], 27, v240
-  .loc 7 57 0
-  v_cndmask_b32_e64 v84, v241, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v85, v241, v183, s[94:95]
-  v_cndmask_b32_e64 v86, v241, v184, s[96:97]
-  v_cndmask_b32_e64 v87, v241, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:90
-block_seen_8:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:93
-block_hidden_14:
-  .loc 7 95 0
-  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v72, 0xff800000
   v_mov_b32_e32 v73, 0xff800000
   v_mov_b32_e32 v74, 0xff800000
   v_mov_b32_e32 v75, 0xff800000
-  v_mov_b32_e32 v76, 0xff800000
-  v_mov_b32_e32 v77, 0xff800000
-  v_mov_b32_e32 v78, 0xff800000
-  v_mov_b32_e32 v79, 0xff800000
-  v_mov_b32_e32 v80, 0xff800000
-  v_mov_b32_e32 v81, 0xff800000
-  v_mov_b32_e32 v82, 0xff800000
-  v_mov_b32_e32 v83, 0xff800000
-  v_mov_b32_e32 v84, 0xff800000
-  v_mov_b32_e32 v85, 0xff800000
-  v_mov_b32_e32 v86, 0xff800000
-  v_mov_b32_e32 v87, 0xff800000
 block_done_14:
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:288
-  ds_read_b64_tr_b8 v[218:219], v168 offset:544
-  ds_read_b64_tr_b8 v[220:221], v168 offset:800
+  ds_read_b64_tr_b8 a[24:25], v185 offset:32                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v185 offset:288
+  ds_read_b64_tr_b8 a[28:29], v185 offset:544
+  ds_read_b64_tr_b8 a[30:31], v185 offset:800
   .loc 5 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
   .loc 3 40 0
   s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 108 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:110
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[32:39], a[8:15], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:320
-  ds_read_b64_tr_b8 v[226:227], v168 offset:576
-  ds_read_b64_tr_b8 v[228:229], v168 offset:832
+  ds_read_b64_tr_b8 a[32:33], v185 offset:64                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v185 offset:320
+  ds_read_b64_tr_b8 a[36:37], v185 offset:576
+  ds_read_b64_tr_b8 a[38:39], v185 offset:832
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 6 108 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:108
+  .loc 6 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 6 110 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:110
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[40:47], a[8:15], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_16:
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:352
-  ds_read_b64_tr_b8 v[234:235], v168 offset:608
-  ds_read_b64_tr_b8 v[236:237], v168 offset:864
+  ds_read_b64_tr_b8 a[40:41], v185 offset:96                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v185 offset:352
+  ds_read_b64_tr_b8 a[44:45], v185 offset:608
+  ds_read_b64_tr_b8 a[46:47], v185 offset:864
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], a[16:23], v[76:83], v[120:135], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:8576
-  ds_read_b64_tr_b8 v[210:211], v168 offset:8832
-  ds_read_b64_tr_b8 v[212:213], v168 offset:9088
+  ds_read_b64_tr_b8 a[16:17], v185 offset:8320                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v185 offset:8576
+  ds_read_b64_tr_b8 a[20:21], v185 offset:8832
+  ds_read_b64_tr_b8 a[22:23], v185 offset:9088
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], a[24:31], v[76:83], v[136:151], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:8608
-  ds_read_b64_tr_b8 v[218:219], v168 offset:8864
-  ds_read_b64_tr_b8 v[220:221], v168 offset:9120
+  ds_read_b64_tr_b8 a[24:25], v185 offset:8352                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v185 offset:8608
+  ds_read_b64_tr_b8 a[28:29], v185 offset:8864
+  ds_read_b64_tr_b8 a[30:31], v185 offset:9120
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], a[32:39], v[76:83], v[152:167], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:8640
-  ds_read_b64_tr_b8 v[226:227], v168 offset:8896
-  ds_read_b64_tr_b8 v[228:229], v168 offset:9152
+  ds_read_b64_tr_b8 a[32:33], v185 offset:8384                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v185 offset:8640
+  ds_read_b64_tr_b8 a[36:37], v185 offset:8896
+  ds_read_b64_tr_b8 a[38:39], v185 offset:9152
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[110:113], v[186:189], v[76:83], v190  ; schedules/softmax.cpp:120
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[168:183], a[40:47], v[76:83], v[168:183], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:8672
-  ds_read_b64_tr_b8 v[234:235], v168 offset:8928
-  ds_read_b64_tr_b8 v[236:237], v168 offset:9184
+  ds_read_b64_tr_b8 a[40:41], v185 offset:8416                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v185 offset:8672
+  ds_read_b64_tr_b8 a[44:45], v185 offset:8928
+  ds_read_b64_tr_b8 a[46:47], v185 offset:9184
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 6 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 6 163 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:163
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], a[16:23], v[84:91], v[120:135], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden:
   .loc 3 40 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 6 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 6 163 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:163
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], a[24:31], v[84:91], v[136:151], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_2:
   .loc 3 40 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 6 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 6 163 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:163
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], a[32:39], v[84:91], v[152:167], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_3:
   .loc 3 40 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:132
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 6 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 6 163 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:163
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[116:119], v[186:189], v[84:91], v190  ; schedules/softmax.cpp:120
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[168:183], a[40:47], v[84:91], v[168:183], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_4:
   .loc 3 47 0
   s_setprio 0                                                            ; schedules/ping_pong.cpp:47
-  .loc 3 126 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:126
-  .loc 2 128 0
-  v_max3_f32 v205, v24, v25, v26                                         ; schedules/softmax.cpp:128
-  v_max3_f32 v238, v56, v57, v58
-  .loc 2 129 0
-  v_max3_f32 v205, v205, v27, v28                                        ; schedules/softmax.cpp:129
-  v_max3_f32 v238, v238, v59, v60
-  v_max3_f32 v205, v205, v29, v30
-  v_max3_f32 v238, v238, v61, v62
-  v_max3_f32 v205, v205, v31, v32
-  v_max3_f32 v238, v238, v63, v64
-  v_max3_f32 v205, v205, v33, v34
-  v_max3_f32 v238, v238, v65, v66
-  v_max3_f32 v205, v205, v35, v36
-  v_max3_f32 v238, v238, v67, v68
-  v_max3_f32 v205, v205, v37, v38
-  v_max3_f32 v238, v238, v69, v70
-  v_max3_f32 v205, v205, v39, v40
-  v_max3_f32 v238, v238, v71, v72
-  v_max3_f32 v205, v205, v41, v42
-  v_max3_f32 v238, v238, v73, v74
-  v_max3_f32 v205, v205, v43, v44
-  v_max3_f32 v238, v238, v75, v76
-  v_max3_f32 v205, v205, v45, v46
-  v_max3_f32 v238, v238, v77, v78
-  v_max3_f32 v205, v205, v47, v48
-  v_max3_f32 v238, v238, v79, v80
-  v_max3_f32 v205, v205, v49, v50
-  v_max3_f32 v238, v238, v81, v82
-  v_max3_f32 v205, v205, v51, v52
-  v_max3_f32 v238, v238, v83, v84
-  v_max3_f32 v205, v205, v53, v54
-  v_max3_f32 v238, v238, v85, v86
-  .loc 2 130 0
-  v_max_f32_e32 v205, v205, v55                                          ; schedules/softmax.cpp:130
-  v_max_f32_e32 v238, v238, v87
-  .loc 2 131 0
-  v_mov_b32_e32 v240, v205                                               ; schedules/softmax.cpp:131
-  v_mov_b32_e32 v241, v238
-  .loc 2 162 0
-  v_lshlrev_b32_e32 v242, 23, v186                                       ; schedules/softmax.cpp:162
-  v_lshlrev_b32_e32 v243, 23, v187
-  .loc 2 165 0
-  v_fma_f32 v169, v242, v188, v169                                       ; schedules/softmax.cpp:165
-  v_fma_f32 v169, v243, v192, v169
+  .loc 3 140 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:140
+  .loc 2 140 0
+  v_max3_f32 v109, v12, v13, v14                                         ; schedules/softmax.cpp:140
+  v_max3_f32 v115, v44, v45, v46
+  .loc 2 142 0
+  v_max3_f32 v109, v109, v15, v16                                        ; schedules/softmax.cpp:142
+  v_max3_f32 v115, v115, v47, v48
+  v_max3_f32 v109, v109, v17, v18
+  v_max3_f32 v115, v115, v49, v50
+  v_max3_f32 v109, v109, v19, v20
+  v_max3_f32 v115, v115, v51, v52
+  v_max3_f32 v109, v109, v21, v22
+  v_max3_f32 v115, v115, v53, v54
+  v_max3_f32 v109, v109, v23, v24
+  v_max3_f32 v115, v115, v55, v56
+  v_max3_f32 v109, v109, v25, v26
+  v_max3_f32 v115, v115, v57, v58
+  v_max3_f32 v109, v109, v27, v28
+  v_max3_f32 v115, v115, v59, v60
+  v_max3_f32 v109, v109, v29, v30
+  v_max3_f32 v115, v115, v61, v62
+  v_max3_f32 v109, v109, v31, v32
+  v_max3_f32 v115, v115, v63, v64
+  v_max3_f32 v109, v109, v33, v34
+  v_max3_f32 v115, v115, v65, v66
+  v_max3_f32 v109, v109, v35, v36
+  v_max3_f32 v115, v115, v67, v68
+  v_max3_f32 v109, v109, v37, v38
+  v_max3_f32 v115, v115, v69, v70
+  v_max3_f32 v109, v109, v39, v40
+  v_max3_f32 v115, v115, v71, v72
+  v_max3_f32 v109, v109, v41, v42
+  v_max3_f32 v115, v115, v73, v74
+  .loc 2 143 0
+  v_max_f32_e32 v109, v109, v43                                          ; schedules/softmax.cpp:143
+  v_max_f32_e32 v115, v115, v75
+  .loc 2 144 0
+  v_mov_b32_e32 v193, v109                                               ; schedules/softmax.cpp:144
+  v_mov_b32_e32 v194, v115
   .loc 2 169 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:169
-  v_mov_b32_e32 v192, 0
-  .loc 2 134 0
-  v_permlane32_swap_b32_e32 v205, v240                                   ; schedules/softmax.cpp:134
-  v_permlane32_swap_b32_e32 v238, v241
-  .loc 2 135 0
-  v_max_f32_e32 v205, v205, v240                                         ; schedules/softmax.cpp:135
-  v_max_f32_e32 v238, v238, v241
+  v_lshlrev_b32_e32 v195, 23, v108                                       ; schedules/softmax.cpp:169
+  v_lshlrev_b32_e32 v196, 23, v114
+  .loc 2 170 0
+  v_fma_f32 v11, v195, v110, v11                                         ; schedules/softmax.cpp:170
+  v_fma_f32 v11, v196, v116, v11
+  .loc 2 171 0
+  v_mov_b32_e32 v110, 0                                                  ; schedules/softmax.cpp:171
+  v_mov_b32_e32 v116, 0
+  .loc 2 146 0
+  v_permlane32_swap_b32_e32 v109, v193                                   ; schedules/softmax.cpp:146
+  v_permlane32_swap_b32_e32 v115, v194
+  .loc 2 147 0
+  v_max_f32_e32 v109, v109, v193                                         ; schedules/softmax.cpp:147
+  v_max_f32_e32 v115, v115, v194
   .loc 2 175 0
-  v_fma_f32 v186, v205, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v238, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 195 0
-  s_flbit_i32_b32 s91, s87                                               ; schedules/softmax.cpp:195
-  .loc 2 196 0
-  s_lshl_b32 s91, s91, 23                                                ; schedules/softmax.cpp:196
-  .loc 2 197 0
-  s_sub_u32 s91, s86, s91                                                ; schedules/softmax.cpp:197
-  .loc 2 198 0
-  v_max3_f32 v239, v205, v238, 0                                         ; schedules/softmax.cpp:198
-  .loc 2 199 0
-  v_max_f32_e32 v240, v186, v187                                         ; schedules/softmax.cpp:199
-  .loc 2 200 0
-  v_cmp_lt_f32_e64 s[92:93], 0, v239                                     ; schedules/softmax.cpp:200
-  .loc 2 201 0
-  v_min_f32_e32 v240, 0x4b0000e3, v240                                   ; schedules/softmax.cpp:201
+  v_fma_f32 v108, v109, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v114, v115, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v108, v4, v108, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v114, v4, v114, v5
+  .loc 2 192 0
+  s_flbit_i32_b32 s91, s87                                               ; schedules/softmax.cpp:192
+  .loc 2 193 0
+  s_sub_u32 s91, s86, s91                                                ; schedules/softmax.cpp:193
   .loc 2 202 0
-  v_lshlrev_b32_e32 v240, 23, v240                                       ; schedules/softmax.cpp:202
+  v_add_lshl_u32 v193, v108, s91, 23                                     ; schedules/softmax.cpp:202
+  v_add_lshl_u32 v194, v114, s91, 23
   .loc 2 203 0
-  v_mul_f32_e32 v240, s91, v240                                          ; schedules/softmax.cpp:203
+  v_cmp_lt_f32_e64 s[92:93], 0, v109                                     ; schedules/softmax.cpp:203
+  v_cmp_lt_f32_e64 s[96:97], 0, v115
   .loc 2 204 0
-  v_cmp_lt_f32_e32 vcc, v169, v240                                       ; schedules/softmax.cpp:204
+  v_cmp_lt_f32_e64 s[94:95], v11, v193                                   ; schedules/softmax.cpp:204
+  v_cmp_lt_f32_e64 s[98:99], v11, v194
   .loc 2 205 0
-  s_and_b64 vcc, vcc, s[92:93]                                           ; schedules/softmax.cpp:205
-  .loc 2 206 0
-  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:206
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v240
-  v_fma_f32 v26, v26, s70, v240
-  v_fma_f32 v27, v27, s70, v240
-  v_fma_f32 v28, v28, s70, v240
-  v_fma_f32 v29, v29, s70, v240
-  v_fma_f32 v30, v30, s70, v240
-  v_fma_f32 v31, v31, s70, v240
-  v_fma_f32 v32, v32, s70, v240
-  v_fma_f32 v33, v33, s70, v240
-  v_fma_f32 v34, v34, s70, v240
-  v_fma_f32 v35, v35, s70, v240
-  v_fma_f32 v36, v36, s70, v240
-  v_fma_f32 v37, v37, s70, v240
-  v_fma_f32 v38, v38, s70, v240
-  v_fma_f32 v39, v39, s70, v240
-  v_fma_f32 v40, v40, s70, v240
-  v_fma_f32 v41, v41, s70, v240
-  v_fma_f32 v42, v42, s70, v240
-  v_fma_f32 v43, v43, s70, v240
-  v_fma_f32 v44, v44, s70, v240
-  v_fma_f32 v45, v45, s70, v240
-  v_fma_f32 v46, v46, s70, v240
-  v_fma_f32 v47, v47, s70, v240
-  v_fma_f32 v48, v48, s70, v240
-  v_fma_f32 v49, v49, s70, v240
-  v_fma_f32 v50, v50, s70, v240
-  v_fma_f32 v51, v51, s70, v240
-  v_fma_f32 v52, v52, s70, v240
-  v_fma_f32 v53, v53, s70, v240
-  v_fma_f32 v54, v54, s70, v240
-  v_fma_f32 v55, v55, s70, v240
+  s_and_b64 vcc, s[94:95], s[92:93]                                      ; schedules/softmax.cpp:205
+  .loc 2 207 0
+  s_and_b64 s[98:99], s[98:99], s[96:97]                                 ; schedules/softmax.cpp:207
+  .loc 2 208 0
+  s_or_b64 vcc, vcc, s[98:99]                                            ; schedules/softmax.cpp:208
+  .loc 2 210 0
+  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:210
+  .loc 2 305 0
+  v_sub_f32_e32 v193, v3, v108                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:306
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
+  v_fma_f32 v12, v12, s70, v193                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v193
+  v_fma_f32 v14, v14, s70, v193
+  v_fma_f32 v15, v15, s70, v193
+  v_fma_f32 v16, v16, s70, v193
+  v_fma_f32 v17, v17, s70, v193
+  v_fma_f32 v18, v18, s70, v193
+  v_fma_f32 v19, v19, s70, v193
+  v_fma_f32 v20, v20, s70, v193
+  v_fma_f32 v21, v21, s70, v193
+  v_fma_f32 v22, v22, s70, v193
+  v_fma_f32 v23, v23, s70, v193
+  v_fma_f32 v24, v24, s70, v193
+  v_fma_f32 v25, v25, s70, v193
+  v_fma_f32 v26, v26, s70, v193
+  v_fma_f32 v27, v27, s70, v193
+  v_fma_f32 v28, v28, s70, v193
+  v_fma_f32 v29, v29, s70, v193
+  v_fma_f32 v30, v30, s70, v193
+  v_fma_f32 v31, v31, s70, v193
+  v_fma_f32 v32, v32, s70, v193
+  v_fma_f32 v33, v33, s70, v193
+  v_fma_f32 v34, v34, s70, v193
+  v_fma_f32 v35, v35, s70, v193
+  v_fma_f32 v36, v36, s70, v193
+  v_fma_f32 v37, v37, s70, v193
+  v_fma_f32 v38, v38, s70, v193
+  v_fma_f32 v39, v39, s70, v193
+  v_fma_f32 v40, v40, s70, v193
+  v_fma_f32 v41, v41, s70, v193
+  v_fma_f32 v42, v42, s70, v193
+  v_fma_f32 v43, v43, s70, v193
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 305 0
+  v_sub_f32_e32 v193, v3, v114                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:306
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v240
-  v_fma_f32 v58, v58, s70, v240
-  v_fma_f32 v59, v59, s70, v240
-  v_fma_f32 v60, v60, s70, v240
-  v_fma_f32 v61, v61, s70, v240
-  v_fma_f32 v62, v62, s70, v240
-  v_fma_f32 v63, v63, s70, v240
-  v_fma_f32 v64, v64, s70, v240
-  v_fma_f32 v65, v65, s70, v240
-  v_fma_f32 v66, v66, s70, v240
-  v_fma_f32 v67, v67, s70, v240
-  v_fma_f32 v68, v68, s70, v240
-  v_fma_f32 v69, v69, s70, v240
-  v_fma_f32 v70, v70, s70, v240
-  v_fma_f32 v71, v71, s70, v240
-  v_fma_f32 v72, v72, s70, v240
-  v_fma_f32 v73, v73, s70, v240
-  v_fma_f32 v74, v74, s70, v240
-  v_fma_f32 v75, v75, s70, v240
-  v_fma_f32 v76, v76, s70, v240
-  v_fma_f32 v77, v77, s70, v240
-  v_fma_f32 v78, v78, s70, v240
-  v_fma_f32 v79, v79, s70, v240
-  v_fma_f32 v80, v80, s70, v240
-  v_fma_f32 v81, v81, s70, v240
-  v_fma_f32 v82, v82, s70, v240
-  v_fma_f32 v83, v83, s70, v240
-  v_fma_f32 v84, v84, s70, v240
-  v_fma_f32 v85, v85, s70, v240
-  v_fma_f32 v86, v86, s70, v240
-  v_fma_f32 v87, v87, s70, v240
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
+  v_fma_f32 v44, v44, s70, v193                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v193
+  v_fma_f32 v46, v46, s70, v193
+  v_fma_f32 v47, v47, s70, v193
+  v_fma_f32 v48, v48, s70, v193
+  v_fma_f32 v49, v49, s70, v193
+  v_fma_f32 v50, v50, s70, v193
+  v_fma_f32 v51, v51, s70, v193
+  v_fma_f32 v52, v52, s70, v193
+  v_fma_f32 v53, v53, s70, v193
+  v_fma_f32 v54, v54, s70, v193
+  v_fma_f32 v55, v55, s70, v193
+  v_fma_f32 v56, v56, s70, v193
+  v_fma_f32 v57, v57, s70, v193
+  v_fma_f32 v58, v58, s70, v193
+  v_fma_f32 v59, v59, s70, v193
+  v_fma_f32 v60, v60, s70, v193
+  v_fma_f32 v61, v61, s70, v193
+  v_fma_f32 v62, v62, s70, v193
+  v_fma_f32 v63, v63, s70, v193
+  v_fma_f32 v64, v64, s70, v193
+  v_fma_f32 v65, v65, s70, v193
+  v_fma_f32 v66, v66, s70, v193
+  v_fma_f32 v67, v67, s70, v193
+  v_fma_f32 v68, v68, s70, v193
+  v_fma_f32 v69, v69, s70, v193
+  v_fma_f32 v70, v70, s70, v193
+  v_fma_f32 v71, v71, s70, v193
+  v_fma_f32 v72, v72, s70, v193
+  v_fma_f32 v73, v73, s70, v193
+  v_fma_f32 v74, v74, s70, v193
+  v_fma_f32 v75, v75, s70, v193
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
 weighed_2:
-  .loc 6 10 0
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 68 0
+  .loc 7 68 0
   s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
-  .loc 6 69 0
+  .loc 7 69 0
   s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
-  .loc 6 70 0
+  .loc 7 70 0
   s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
-  .loc 6 71 0
-  v_add_u32_e32 v23, s88, v203                                           ; schedules/walk.cpp:71
-  .loc 6 72 0
-  v_add_u32_e32 v168, s89, v204                                          ; schedules/walk.cpp:72
-  .loc 3 66 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
-  .loc 3 67 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:67
+  .loc 7 71 0
+  v_add_u32_e32 v184, s88, v191                                          ; schedules/walk.cpp:71
+  .loc 7 72 0
+  v_add_u32_e32 v185, s89, v192                                          ; schedules/walk.cpp:72
+  .loc 3 84 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:84
+  .loc 3 85 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:85
   .loc 5 167 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
+  ds_read_b128 a[16:19], v184                                            ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  ds_read_b128 a[20:23], v184 offset:32                                  ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
+  ds_read_b128 a[24:27], v184 offset:512                                 ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  ds_read_b128 a[28:31], v184 offset:544                                 ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[32:35], v184 offset:4160                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[36:39], v184 offset:4192                                ; schedules/tiles.cpp:168
   .loc 5 167 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[40:43], v184 offset:4672                                ; schedules/tiles.cpp:167
   .loc 5 168 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[44:47], v184 offset:4704                                ; schedules/tiles.cpp:168
 no_more_scores_3:
-  .loc 3 128 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:128
-  .loc 3 129 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:129
-  .loc 3 130 0
-  s_cbranch_scc1 edge_tiles                                              ; schedules/ping_pong.cpp:130
-  .loc 3 131 0
-  s_branch edge_tiles_done                                               ; schedules/ping_pong.cpp:131
+  .loc 3 142 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:142
+  .loc 3 143 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:143
+  .loc 3 144 0
+  s_cbranch_scc1 edge_tiles                                              ; schedules/ping_pong.cpp:144
+  .loc 3 145 0
+  s_branch edge_tiles_done                                               ; schedules/ping_pong.cpp:145
 references_rise_2:
-  .loc 2 214 0
-  v_mul_f32_e32 v240, s69, v239                                          ; schedules/softmax.cpp:214
-  .loc 2 215 0
-  v_sub_f32_e32 v170, v170, v239                                         ; schedules/softmax.cpp:215
-  v_sub_f32_e32 v171, v171, v239
-  v_sub_f32_e32 v172, v172, v239
-  v_sub_f32_e32 v173, v173, v239
-  v_sub_f32_e32 v174, v174, v239
-  v_sub_f32_e32 v175, v175, v239
-  v_sub_f32_e32 v176, v176, v239
-  v_sub_f32_e32 v177, v177, v239
-  v_sub_f32_e32 v178, v178, v239
-  v_sub_f32_e32 v179, v179, v239
-  v_sub_f32_e32 v180, v180, v239
-  v_sub_f32_e32 v181, v181, v239
-  v_sub_f32_e32 v182, v182, v239
-  v_sub_f32_e32 v183, v183, v239
-  v_sub_f32_e32 v184, v184, v239
-  v_sub_f32_e32 v185, v185, v239
-  .loc 2 216 0
-  v_sub_f32_e32 v205, v205, v239                                         ; schedules/softmax.cpp:216
-  v_sub_f32_e32 v238, v238, v239
-  .loc 2 175 0
-  v_fma_f32 v186, v205, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v238, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 218 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v240                                 ; schedules/softmax.cpp:218
   .loc 2 219 0
-  v_exp_f32_e64 v240, -v240                                              ; schedules/softmax.cpp:219
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:219
   .loc 2 220 0
-  s_nop 0                                                                ; schedules/softmax.cpp:220
+  v_max_f32_e32 v193, v109, v193                                         ; schedules/softmax.cpp:220
+  v_max_f32_e32 v193, v115, v193
   .loc 2 221 0
-  v_mul_f32_e32 v104, v240, v104                                         ; schedules/softmax.cpp:221
-  v_mul_f32_e32 v105, v240, v105
-  v_mul_f32_e32 v106, v240, v106
-  v_mul_f32_e32 v107, v240, v107
-  v_mul_f32_e32 v108, v240, v108
-  v_mul_f32_e32 v109, v240, v109
-  v_mul_f32_e32 v110, v240, v110
-  v_mul_f32_e32 v111, v240, v111
-  v_mul_f32_e32 v112, v240, v112
-  v_mul_f32_e32 v113, v240, v113
-  v_mul_f32_e32 v114, v240, v114
-  v_mul_f32_e32 v115, v240, v115
-  v_mul_f32_e32 v116, v240, v116
-  v_mul_f32_e32 v117, v240, v117
-  v_mul_f32_e32 v118, v240, v118
-  v_mul_f32_e32 v119, v240, v119
-  v_mul_f32_e32 v120, v240, v120
-  v_mul_f32_e32 v121, v240, v121
-  v_mul_f32_e32 v122, v240, v122
-  v_mul_f32_e32 v123, v240, v123
-  v_mul_f32_e32 v124, v240, v124
-  v_mul_f32_e32 v125, v240, v125
-  v_mul_f32_e32 v126, v240, v126
-  v_mul_f32_e32 v127, v240, v127
-  v_mul_f32_e32 v128, v240, v128
-  v_mul_f32_e32 v129, v240, v129
-  v_mul_f32_e32 v130, v240, v130
-  v_mul_f32_e32 v131, v240, v131
-  v_mul_f32_e32 v132, v240, v132
-  v_mul_f32_e32 v133, v240, v133
-  v_mul_f32_e32 v134, v240, v134
-  v_mul_f32_e32 v135, v240, v135
-  v_mul_f32_e32 v136, v240, v136
-  v_mul_f32_e32 v137, v240, v137
-  v_mul_f32_e32 v138, v240, v138
-  v_mul_f32_e32 v139, v240, v139
-  v_mul_f32_e32 v140, v240, v140
-  v_mul_f32_e32 v141, v240, v141
-  v_mul_f32_e32 v142, v240, v142
-  v_mul_f32_e32 v143, v240, v143
-  v_mul_f32_e32 v144, v240, v144
-  v_mul_f32_e32 v145, v240, v145
-  v_mul_f32_e32 v146, v240, v146
-  v_mul_f32_e32 v147, v240, v147
-  v_mul_f32_e32 v148, v240, v148
-  v_mul_f32_e32 v149, v240, v149
-  v_mul_f32_e32 v150, v240, v150
-  v_mul_f32_e32 v151, v240, v151
-  v_mul_f32_e32 v152, v240, v152
-  v_mul_f32_e32 v153, v240, v153
-  v_mul_f32_e32 v154, v240, v154
-  v_mul_f32_e32 v155, v240, v155
-  v_mul_f32_e32 v156, v240, v156
-  v_mul_f32_e32 v157, v240, v157
-  v_mul_f32_e32 v158, v240, v158
-  v_mul_f32_e32 v159, v240, v159
-  v_mul_f32_e32 v160, v240, v160
-  v_mul_f32_e32 v161, v240, v161
-  v_mul_f32_e32 v162, v240, v162
-  v_mul_f32_e32 v163, v240, v163
-  v_mul_f32_e32 v164, v240, v164
-  v_mul_f32_e32 v165, v240, v165
-  v_mul_f32_e32 v166, v240, v166
-  v_mul_f32_e32 v167, v240, v167
+  v_mul_f32_e32 v194, s69, v193                                          ; schedules/softmax.cpp:221
   .loc 2 222 0
-  v_mul_f32_e32 v169, v240, v169                                         ; schedules/softmax.cpp:222
-  .loc 2 224 0
-  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:224
+  v_sub_f32_e32 v92, v92, v193                                           ; schedules/softmax.cpp:222
+  v_sub_f32_e32 v93, v93, v193
+  v_sub_f32_e32 v94, v94, v193
+  v_sub_f32_e32 v95, v95, v193
+  v_sub_f32_e32 v96, v96, v193
+  v_sub_f32_e32 v97, v97, v193
+  v_sub_f32_e32 v98, v98, v193
+  v_sub_f32_e32 v99, v99, v193
+  v_sub_f32_e32 v100, v100, v193
+  v_sub_f32_e32 v101, v101, v193
+  v_sub_f32_e32 v102, v102, v193
+  v_sub_f32_e32 v103, v103, v193
+  v_sub_f32_e32 v104, v104, v193
+  v_sub_f32_e32 v105, v105, v193
+  v_sub_f32_e32 v106, v106, v193
+  v_sub_f32_e32 v107, v107, v193
+  .loc 2 223 0
+  v_sub_f32_e32 v109, v109, v193                                         ; schedules/softmax.cpp:223
+  v_sub_f32_e32 v115, v115, v193
+  .loc 2 175 0
+  v_fma_f32 v108, v109, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v114, v115, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v108, v4, v108, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v114, v4, v114, v5
   .loc 2 225 0
-  v_sub_f32_e32 v24, v24, v239                                           ; schedules/softmax.cpp:225
-  v_sub_f32_e32 v25, v25, v239
-  v_sub_f32_e32 v26, v26, v239
-  v_sub_f32_e32 v27, v27, v239
-  v_sub_f32_e32 v28, v28, v239
-  v_sub_f32_e32 v29, v29, v239
-  v_sub_f32_e32 v30, v30, v239
-  v_sub_f32_e32 v31, v31, v239
-  v_sub_f32_e32 v32, v32, v239
-  v_sub_f32_e32 v33, v33, v239
-  v_sub_f32_e32 v34, v34, v239
-  v_sub_f32_e32 v35, v35, v239
-  v_sub_f32_e32 v36, v36, v239
-  v_sub_f32_e32 v37, v37, v239
-  v_sub_f32_e32 v38, v38, v239
-  v_sub_f32_e32 v39, v39, v239
-  v_sub_f32_e32 v40, v40, v239
-  v_sub_f32_e32 v41, v41, v239
-  v_sub_f32_e32 v42, v42, v239
-  v_sub_f32_e32 v43, v43, v239
-  v_sub_f32_e32 v44, v44, v239
-  v_sub_f32_e32 v45, v45, v239
-  v_sub_f32_e32 v46, v46, v239
-  v_sub_f32_e32 v47, v47, v239
-  v_sub_f32_e32 v48, v48, v239
-  v_sub_f32_e32 v49, v49, v239
-  v_sub_f32_e32 v50, v50, v239
-  v_sub_f32_e32 v51, v51, v239
-  v_sub_f32_e32 v52, v52, v239
-  v_sub_f32_e32 v53, v53, v239
-  v_sub_f32_e32 v54, v54, v239
-  v_sub_f32_e32 v55, v55, v239
-  v_sub_f32_e32 v56, v56, v239
-  v_sub_f32_e32 v57, v57, v239
-  v_sub_f32_e32 v58, v58, v239
-  v_sub_f32_e32 v59, v59, v239
-  v_sub_f32_e32 v60, v60, v239
-  v_sub_f32_e32 v61, v61, v239
-  v_sub_f32_e32 v62, v62, v239
-  v_sub_f32_e32 v63, v63, v239
-  v_sub_f32_e32 v64, v64, v239
-  v_sub_f32_e32 v65, v65, v239
-  v_sub_f32_e32 v66, v66, v239
-  v_sub_f32_e32 v67, v67, v239
-  v_sub_f32_e32 v68, v68, v239
-  v_sub_f32_e32 v69, v69, v239
-  v_sub_f32_e32 v70, v70, v239
-  v_sub_f32_e32 v71, v71, v239
-  v_sub_f32_e32 v72, v72, v239
-  v_sub_f32_e32 v73, v73, v239
-  v_sub_f32_e32 v74, v74, v239
-  v_sub_f32_e32 v75, v75, v239
-  v_sub_f32_e32 v76, v76, v239
-  v_sub_f32_e32 v77, v77, v239
-  v_sub_f32_e32 v78, v78, v239
-  v_sub_f32_e32 v79, v79, v239
-  v_sub_f32_e32 v80, v80, v239
-  v_sub_f32_e32 v81, v81, v239
-  v_sub_f32_e32 v82, v82, v239
-  v_sub_f32_e32 v83, v83, v239
-  v_sub_f32_e32 v84, v84, v239
-  v_sub_f32_e32 v85, v85, v239
-  v_sub_f32_e32 v86, v86, v239
-  v_sub_f32_e32 v87, v87, v239
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:225
   .loc 2 226 0
-  v_mov_b32_e32 v239, 0                                                  ; schedules/softmax.cpp:226
+  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:226
+  .loc 2 227 0
+  s_nop 0                                                                ; schedules/softmax.cpp:227
+  .loc 6 76 0
+  v_mul_f32_e32 v120, v194, v120                                         ; schedules/products.cpp:76
+  v_mul_f32_e32 v121, v194, v121
+  v_mul_f32_e32 v122, v194, v122
+  v_mul_f32_e32 v123, v194, v123
+  v_mul_f32_e32 v124, v194, v124
+  v_mul_f32_e32 v125, v194, v125
+  v_mul_f32_e32 v126, v194, v126
+  v_mul_f32_e32 v127, v194, v127
+  v_mul_f32_e32 v128, v194, v128
+  v_mul_f32_e32 v129, v194, v129
+  v_mul_f32_e32 v130, v194, v130
+  v_mul_f32_e32 v131, v194, v131
+  v_mul_f32_e32 v132, v194, v132
+  v_mul_f32_e32 v133, v194, v133
+  v_mul_f32_e32 v134, v194, v134
+  v_mul_f32_e32 v135, v194, v135
+  v_mul_f32_e32 v136, v194, v136
+  v_mul_f32_e32 v137, v194, v137
+  v_mul_f32_e32 v138, v194, v138
+  v_mul_f32_e32 v139, v194, v139
+  v_mul_f32_e32 v140, v194, v140
+  v_mul_f32_e32 v141, v194, v141
+  v_mul_f32_e32 v142, v194, v142
+  v_mul_f32_e32 v143, v194, v143
+  v_mul_f32_e32 v144, v194, v144
+  v_mul_f32_e32 v145, v194, v145
+  v_mul_f32_e32 v146, v194, v146
+  v_mul_f32_e32 v147, v194, v147
+  v_mul_f32_e32 v148, v194, v148
+  v_mul_f32_e32 v149, v194, v149
+  v_mul_f32_e32 v150, v194, v150
+  v_mul_f32_e32 v151, v194, v151
+  v_mul_f32_e32 v152, v194, v152
+  v_mul_f32_e32 v153, v194, v153
+  v_mul_f32_e32 v154, v194, v154
+  v_mul_f32_e32 v155, v194, v155
+  v_mul_f32_e32 v156, v194, v156
+  v_mul_f32_e32 v157, v194, v157
+  v_mul_f32_e32 v158, v194, v158
+  v_mul_f32_e32 v159, v194, v159
+  v_mul_f32_e32 v160, v194, v160
+  v_mul_f32_e32 v161, v194, v161
+  v_mul_f32_e32 v162, v194, v162
+  v_mul_f32_e32 v163, v194, v163
+  v_mul_f32_e32 v164, v194, v164
+  v_mul_f32_e32 v165, v194, v165
+  v_mul_f32_e32 v166, v194, v166
+  v_mul_f32_e32 v167, v194, v167
+  v_mul_f32_e32 v168, v194, v168
+  v_mul_f32_e32 v169, v194, v169
+  v_mul_f32_e32 v170, v194, v170
+  v_mul_f32_e32 v171, v194, v171
+  v_mul_f32_e32 v172, v194, v172
+  v_mul_f32_e32 v173, v194, v173
+  v_mul_f32_e32 v174, v194, v174
+  v_mul_f32_e32 v175, v194, v175
+  v_mul_f32_e32 v176, v194, v176
+  v_mul_f32_e32 v177, v194, v177
+  v_mul_f32_e32 v178, v194, v178
+  v_mul_f32_e32 v179, v194, v179
+  v_mul_f32_e32 v180, v194, v180
+  v_mul_f32_e32 v181, v194, v181
+  v_mul_f32_e32 v182, v194, v182
+  v_mul_f32_e32 v183, v194, v183
+  .loc 2 229 0
+  v_mul_f32_e32 v11, v194, v11                                           ; schedules/softmax.cpp:229
+  .loc 2 231 0
+  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:231
+  .loc 2 233 0
+  v_sub_f32_e32 v12, v12, v193                                           ; schedules/softmax.cpp:233
+  v_sub_f32_e32 v13, v13, v193
+  v_sub_f32_e32 v14, v14, v193
+  v_sub_f32_e32 v15, v15, v193
+  v_sub_f32_e32 v16, v16, v193
+  v_sub_f32_e32 v17, v17, v193
+  v_sub_f32_e32 v18, v18, v193
+  v_sub_f32_e32 v19, v19, v193
+  v_sub_f32_e32 v20, v20, v193
+  v_sub_f32_e32 v21, v21, v193
+  v_sub_f32_e32 v22, v22, v193
+  v_sub_f32_e32 v23, v23, v193
+  v_sub_f32_e32 v24, v24, v193
+  v_sub_f32_e32 v25, v25, v193
+  v_sub_f32_e32 v26, v26, v193
+  v_sub_f32_e32 v27, v27, v193
+  v_sub_f32_e32 v28, v28, v193
+  v_sub_f32_e32 v29, v29, v193
+  v_sub_f32_e32 v30, v30, v193
+  v_sub_f32_e32 v31, v31, v193
+  v_sub_f32_e32 v32, v32, v193
+  v_sub_f32_e32 v33, v33, v193
+  v_sub_f32_e32 v34, v34, v193
+  v_sub_f32_e32 v35, v35, v193
+  v_sub_f32_e32 v36, v36, v193
+  v_sub_f32_e32 v37, v37, v193
+  v_sub_f32_e32 v38, v38, v193
+  v_sub_f32_e32 v39, v39, v193
+  v_sub_f32_e32 v40, v40, v193
+  v_sub_f32_e32 v41, v41, v193
+  v_sub_f32_e32 v42, v42, v193
+  v_sub_f32_e32 v43, v43, v193
+  v_sub_f32_e32 v44, v44, v193
+  v_sub_f32_e32 v45, v45, v193
+  v_sub_f32_e32 v46, v46, v193
+  v_sub_f32_e32 v47, v47, v193
+  v_sub_f32_e32 v48, v48, v193
+  v_sub_f32_e32 v49, v49, v193
+  v_sub_f32_e32 v50, v50, v193
+  v_sub_f32_e32 v51, v51, v193
+  v_sub_f32_e32 v52, v52, v193
+  v_sub_f32_e32 v53, v53, v193
+  v_sub_f32_e32 v54, v54, v193
+  v_sub_f32_e32 v55, v55, v193
+  v_sub_f32_e32 v56, v56, v193
+  v_sub_f32_e32 v57, v57, v193
+  v_sub_f32_e32 v58, v58, v193
+  v_sub_f32_e32 v59, v59, v193
+  v_sub_f32_e32 v60, v60, v193
+  v_sub_f32_e32 v61, v61, v193
+  v_sub_f32_e32 v62, v62, v193
+  v_sub_f32_e32 v63, v63, v193
+  v_sub_f32_e32 v64, v64, v193
+  v_sub_f32_e32 v65, v65, v193
+  v_sub_f32_e32 v66, v66, v193
+  v_sub_f32_e32 v67, v67, v193
+  v_sub_f32_e32 v68, v68, v193
+  v_sub_f32_e32 v69, v69, v193
+  v_sub_f32_e32 v70, v70, v193
+  v_sub_f32_e32 v71, v71, v193
+  v_sub_f32_e32 v72, v72, v193
+  v_sub_f32_e32 v73, v73, v193
+  v_sub_f32_e32 v74, v74, v193
+  v_sub_f32_e32 v75, v75, v193
+  .loc 2 234 0
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:234
 rise_is_small_2:
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 303 0
-  v_fma_f32 v240, -v239, s70, v240                                       ; schedules/softmax.cpp:303
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v240
-  v_fma_f32 v26, v26, s70, v240
-  v_fma_f32 v27, v27, s70, v240
-  v_fma_f32 v28, v28, s70, v240
-  v_fma_f32 v29, v29, s70, v240
-  v_fma_f32 v30, v30, s70, v240
-  v_fma_f32 v31, v31, s70, v240
-  v_fma_f32 v32, v32, s70, v240
-  v_fma_f32 v33, v33, s70, v240
-  v_fma_f32 v34, v34, s70, v240
-  v_fma_f32 v35, v35, s70, v240
-  v_fma_f32 v36, v36, s70, v240
-  v_fma_f32 v37, v37, s70, v240
-  v_fma_f32 v38, v38, s70, v240
-  v_fma_f32 v39, v39, s70, v240
-  v_fma_f32 v40, v40, s70, v240
-  v_fma_f32 v41, v41, s70, v240
-  v_fma_f32 v42, v42, s70, v240
-  v_fma_f32 v43, v43, s70, v240
-  v_fma_f32 v44, v44, s70, v240
-  v_fma_f32 v45, v45, s70, v240
-  v_fma_f32 v46, v46, s70, v240
-  v_fma_f32 v47, v47, s70, v240
-  v_fma_f32 v48, v48, s70, v240
-  v_fma_f32 v49, v49, s70, v240
-  v_fma_f32 v50, v50, s70, v240
-  v_fma_f32 v51, v51, s70, v240
-  v_fma_f32 v52, v52, s70, v240
-  v_fma_f32 v53, v53, s70, v240
-  v_fma_f32 v54, v54, s70, v240
-  v_fma_f32 v55, v55, s70, v240
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v108                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 307 0
+  v_fma_f32 v194, -v193, s70, v194                                       ; schedules/softmax.cpp:307
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
+  v_fma_f32 v12, v12, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v194
+  v_fma_f32 v14, v14, s70, v194
+  v_fma_f32 v15, v15, s70, v194
+  v_fma_f32 v16, v16, s70, v194
+  v_fma_f32 v17, v17, s70, v194
+  v_fma_f32 v18, v18, s70, v194
+  v_fma_f32 v19, v19, s70, v194
+  v_fma_f32 v20, v20, s70, v194
+  v_fma_f32 v21, v21, s70, v194
+  v_fma_f32 v22, v22, s70, v194
+  v_fma_f32 v23, v23, s70, v194
+  v_fma_f32 v24, v24, s70, v194
+  v_fma_f32 v25, v25, s70, v194
+  v_fma_f32 v26, v26, s70, v194
+  v_fma_f32 v27, v27, s70, v194
+  v_fma_f32 v28, v28, s70, v194
+  v_fma_f32 v29, v29, s70, v194
+  v_fma_f32 v30, v30, s70, v194
+  v_fma_f32 v31, v31, s70, v194
+  v_fma_f32 v32, v32, s70, v194
+  v_fma_f32 v33, v33, s70, v194
+  v_fma_f32 v34, v34, s70, v194
+  v_fma_f32 v35, v35, s70, v194
+  v_fma_f32 v36, v36, s70, v194
+  v_fma_f32 v37, v37, s70, v194
+  v_fma_f32 v38, v38, s70, v194
+  v_fma_f32 v39, v39, s70, v194
+  v_fma_f32 v40, v40, s70, v194
+  v_fma_f32 v41, v41, s70, v194
+  v_fma_f32 v42, v42, s70, v194
+  v_fma_f32 v43, v43, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v114                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 307 0
+  v_fma_f32 v194, -v193, s70, v194                                       ; schedules/softmax.cpp:307
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 303 0
-  v_fma_f32 v240, -v239, s70, v240                                       ; schedules/softmax.cpp:303
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v240
-  v_fma_f32 v58, v58, s70, v240
-  v_fma_f32 v59, v59, s70, v240
-  v_fma_f32 v60, v60, s70, v240
-  v_fma_f32 v61, v61, s70, v240
-  v_fma_f32 v62, v62, s70, v240
-  v_fma_f32 v63, v63, s70, v240
-  v_fma_f32 v64, v64, s70, v240
-  v_fma_f32 v65, v65, s70, v240
-  v_fma_f32 v66, v66, s70, v240
-  v_fma_f32 v67, v67, s70, v240
-  v_fma_f32 v68, v68, s70, v240
-  v_fma_f32 v69, v69, s70, v240
-  v_fma_f32 v70, v70, s70, v240
-  v_fma_f32 v71, v71, s70, v240
-  v_fma_f32 v72, v72, s70, v240
-  v_fma_f32 v73, v73, s70, v240
-  v_fma_f32 v74, v74, s70, v240
-  v_fma_f32 v75, v75, s70, v240
-  v_fma_f32 v76, v76, s70, v240
-  v_fma_f32 v77, v77, s70, v240
-  v_fma_f32 v78, v78, s70, v240
-  v_fma_f32 v79, v79, s70, v240
-  v_fma_f32 v80, v80, s70, v240
-  v_fma_f32 v81, v81, s70, v240
-  v_fma_f32 v82, v82, s70, v240
-  v_fma_f32 v83, v83, s70, v240
-  v_fma_f32 v84, v84, s70, v240
-  v_fma_f32 v85, v85, s70, v240
-  v_fma_f32 v86, v86, s70, v240
-  v_fma_f32 v87, v87, s70, v240
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 3 113 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:113
+  v_fma_f32 v44, v44, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v194
+  v_fma_f32 v46, v46, s70, v194
+  v_fma_f32 v47, v47, s70, v194
+  v_fma_f32 v48, v48, s70, v194
+  v_fma_f32 v49, v49, s70, v194
+  v_fma_f32 v50, v50, s70, v194
+  v_fma_f32 v51, v51, s70, v194
+  v_fma_f32 v52, v52, s70, v194
+  v_fma_f32 v53, v53, s70, v194
+  v_fma_f32 v54, v54, s70, v194
+  v_fma_f32 v55, v55, s70, v194
+  v_fma_f32 v56, v56, s70, v194
+  v_fma_f32 v57, v57, s70, v194
+  v_fma_f32 v58, v58, s70, v194
+  v_fma_f32 v59, v59, s70, v194
+  v_fma_f32 v60, v60, s70, v194
+  v_fma_f32 v61, v61, s70, v194
+  v_fma_f32 v62, v62, s70, v194
+  v_fma_f32 v63, v63, s70, v194
+  v_fma_f32 v64, v64, s70, v194
+  v_fma_f32 v65, v65, s70, v194
+  v_fma_f32 v66, v66, s70, v194
+  v_fma_f32 v67, v67, s70, v194
+  v_fma_f32 v68, v68, s70, v194
+  v_fma_f32 v69, v69, s70, v194
+  v_fma_f32 v70, v70, s70, v194
+  v_fma_f32 v71, v71, s70, v194
+  v_fma_f32 v72, v72, s70, v194
+  v_fma_f32 v73, v73, s70, v194
+  v_fma_f32 v74, v74, s70, v194
+  v_fma_f32 v75, v75, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
+  .loc 3 127 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:127
 edge_tiles_done:
-  .loc 3 170 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:170
+  .loc 3 183 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:183
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:256
-  ds_read_b64_tr_b8 v[210:211], v168 offset:512
-  ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32
-  ds_read_b64_tr_b8 v[216:217], v168 offset:288
-  ds_read_b64_tr_b8 v[218:219], v168 offset:544
-  ds_read_b64_tr_b8 v[220:221], v168 offset:800
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64
-  ds_read_b64_tr_b8 v[224:225], v168 offset:320
-  ds_read_b64_tr_b8 v[226:227], v168 offset:576
-  ds_read_b64_tr_b8 v[228:229], v168 offset:832
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96
-  ds_read_b64_tr_b8 v[232:233], v168 offset:352
-  ds_read_b64_tr_b8 v[234:235], v168 offset:608
-  ds_read_b64_tr_b8 v[236:237], v168 offset:864
+  ds_read_b64_tr_b8 a[16:17], v185                                       ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v185 offset:256
+  ds_read_b64_tr_b8 a[20:21], v185 offset:512
+  ds_read_b64_tr_b8 a[22:23], v185 offset:768
+  ds_read_b64_tr_b8 a[24:25], v185 offset:32
+  ds_read_b64_tr_b8 a[26:27], v185 offset:288
+  ds_read_b64_tr_b8 a[28:29], v185 offset:544
+  ds_read_b64_tr_b8 a[30:31], v185 offset:800
+  ds_read_b64_tr_b8 a[32:33], v185 offset:64
+  ds_read_b64_tr_b8 a[34:35], v185 offset:320
+  ds_read_b64_tr_b8 a[36:37], v185 offset:576
+  ds_read_b64_tr_b8 a[38:39], v185 offset:832
+  ds_read_b64_tr_b8 a[40:41], v185 offset:96
+  ds_read_b64_tr_b8 a[42:43], v185 offset:352
+  ds_read_b64_tr_b8 a[44:45], v185 offset:608
+  ds_read_b64_tr_b8 a[46:47], v185 offset:864
   .loc 3 35 0
   s_setprio 1                                                            ; schedules/ping_pong.cpp:35
   .loc 3 38 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], a[16:23], v[76:83], v[120:135], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:8576
-  ds_read_b64_tr_b8 v[210:211], v168 offset:8832
-  ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 6 18 0
+  ds_read_b64_tr_b8 a[16:17], v185 offset:8320                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v185 offset:8576
+  ds_read_b64_tr_b8 a[20:21], v185 offset:8832
+  ds_read_b64_tr_b8 a[22:23], v185 offset:9088
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
@@ -3787,59 +3804,59 @@ edge_tiles_done:
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
   .loc 3 38 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], a[24:31], v[76:83], v[136:151], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:8608
-  ds_read_b64_tr_b8 v[218:219], v168 offset:8864
-  ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 6 26 0
+  ds_read_b64_tr_b8 a[24:25], v185 offset:8352                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v185 offset:8608
+  ds_read_b64_tr_b8 a[28:29], v185 offset:8864
+  ds_read_b64_tr_b8 a[30:31], v185 offset:9120
+  .loc 7 26 0
   s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_10:
   .loc 3 38 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], a[32:39], v[76:83], v[152:167], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:8640
-  ds_read_b64_tr_b8 v[226:227], v168 offset:8896
-  ds_read_b64_tr_b8 v[228:229], v168 offset:9152
+  ds_read_b64_tr_b8 a[32:33], v185 offset:8384                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v185 offset:8640
+  ds_read_b64_tr_b8 a[36:37], v185 offset:8896
+  ds_read_b64_tr_b8 a[38:39], v185 offset:9152
   .loc 5 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
   .loc 3 38 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[198:201], v[88:95], v202  ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[110:113], v[186:189], v[76:83], v190  ; schedules/softmax.cpp:120
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[168:183], a[40:47], v[76:83], v[168:183], v2, v108 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
   .loc 5 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:8672
-  ds_read_b64_tr_b8 v[234:235], v168 offset:8928
-  ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 6 18 0
+  ds_read_b64_tr_b8 a[40:41], v185 offset:8416                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v185 offset:8672
+  ds_read_b64_tr_b8 a[44:45], v185 offset:8928
+  ds_read_b64_tr_b8 a[46:47], v185 offset:9184
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
@@ -3847,48 +3864,48 @@ tile_unneeded_10:
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
   .loc 3 40 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 6 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 6 163 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:163
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], a[16:23], v[84:91], v[120:135], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_5:
-  .loc 6 10 0
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_11:
   .loc 3 40 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 6 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 6 163 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:163
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], a[24:31], v[84:91], v[136:151], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_6:
   .loc 5 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
@@ -3896,216 +3913,216 @@ half_hidden_6:
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
   .loc 3 40 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 6 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 6 163 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:163
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], a[32:39], v[84:91], v[152:167], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_7:
   .loc 3 40 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:132
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[198:201], v[96:103], v202 ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 6 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 6 163 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:163
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[116:119], v[186:189], v[84:91], v190  ; schedules/softmax.cpp:120
+  .loc 6 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[168:183], a[40:47], v[84:91], v[168:183], v2, v114 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_8:
   .loc 3 47 0
   s_setprio 0                                                            ; schedules/ping_pong.cpp:47
-  .loc 2 162 0
-  v_lshlrev_b32_e32 v205, 23, v186                                       ; schedules/softmax.cpp:162
-  v_lshlrev_b32_e32 v238, 23, v187
-  .loc 2 165 0
-  v_fma_f32 v169, v205, v188, v169                                       ; schedules/softmax.cpp:165
-  .loc 2 164 0
-  s_nop 2                                                                ; schedules/softmax.cpp:164
-  .loc 2 165 0
-  v_fma_f32 v169, v238, v192, v169                                       ; schedules/softmax.cpp:165
   .loc 2 169 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:169
-  v_mov_b32_e32 v192, 0
-  .loc 3 253 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:253
+  v_lshlrev_b32_e32 v193, 23, v108                                       ; schedules/softmax.cpp:169
+  v_lshlrev_b32_e32 v194, 23, v114
+  .loc 2 170 0
+  v_fma_f32 v11, v193, v110, v11                                         ; schedules/softmax.cpp:170
+  .loc 2 129 0
+  s_nop 2                                                                ; schedules/softmax.cpp:129
+  .loc 2 170 0
+  v_fma_f32 v11, v194, v116, v11                                         ; schedules/softmax.cpp:170
+  .loc 2 171 0
+  v_mov_b32_e32 v110, 0                                                  ; schedules/softmax.cpp:171
+  v_mov_b32_e32 v116, 0
+  .loc 3 279 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:279
 sees_nothing:
-  .loc 3 255 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:255
-  .loc 6 18 0
+  .loc 3 281 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:281
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_12                                        ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_12:
   .loc 5 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 6 10 0
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_13                                        ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_13:
   .loc 5 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
 seen_all:
-  .loc 3 179 0
-  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:179
-  .loc 3 180 0
-  s_cbranch_scc0 served_others                                           ; schedules/ping_pong.cpp:180
+  .loc 3 192 0
+  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:192
+  .loc 3 193 0
+  s_cbranch_scc0 served_others                                           ; schedules/ping_pong.cpp:193
 tiles_of_other_waves:
-  .loc 3 182 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:182
-  .loc 6 10 0
+  .loc 3 195 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:195
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 68 0
+  .loc 7 68 0
   s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
-  .loc 6 69 0
+  .loc 7 69 0
   s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
-  .loc 6 70 0
+  .loc 7 70 0
   s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
-  .loc 6 71 0
-  v_add_u32_e32 v23, s88, v203                                           ; schedules/walk.cpp:71
-  .loc 6 72 0
-  v_add_u32_e32 v168, s89, v204                                          ; schedules/walk.cpp:72
-  .loc 3 184 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:184
-  .loc 3 185 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:185
-  .loc 6 18 0
+  .loc 7 71 0
+  v_add_u32_e32 v184, s88, v191                                          ; schedules/walk.cpp:71
+  .loc 7 72 0
+  v_add_u32_e32 v185, s89, v192                                          ; schedules/walk.cpp:72
+  .loc 3 197 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:197
+  .loc 3 198 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:198
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_14                                        ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_14:
   .loc 5 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
   .loc 5 118 0
   s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 5 119 0
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 6 10 0
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_15                                        ; schedules/walk.cpp:28
   .loc 5 130 0
   s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 5 128 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
   .loc 5 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 5 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_15:
   .loc 5 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 5 140 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
-  .loc 3 187 0
-  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:187
-  .loc 3 188 0
-  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/ping_pong.cpp:188
-served_others:
-  .loc 3 195 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:195
-  .loc 3 199 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:199
   .loc 3 200 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:200
+  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:200
+  .loc 3 201 0
+  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/ping_pong.cpp:201
+served_others:
+  .loc 3 208 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:208
+  .loc 3 212 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:212
+  .loc 3 213 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:213
 other_group_2:
   .loc 1 88 0
   s_mov_b64 s[92:93], s[14:15]                                           ; schedules/arguments.cpp:88
@@ -4185,116 +4202,51 @@ other_group_2:
   s_mul_i32 s98, s94, s42                                                ; schedules/arguments.cpp:113
   .loc 1 114 0
   s_mov_b32 s99, 0x20000                                                 ; schedules/arguments.cpp:114
-  .loc 8 42 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/output.cpp:42
-  .loc 8 43 0
-  v_and_b32_e32 v205, 31, v1                                             ; schedules/output.cpp:43
-  .loc 8 44 0
-  v_mul_lo_u32 v205, v205, s42                                           ; schedules/output.cpp:44
-  .loc 8 45 0
-  v_lshl_add_u32 v205, v238, 4, v205                                     ; schedules/output.cpp:45
-  .loc 8 48 0
-  v_mov_b32_e32 v239, v169                                               ; schedules/output.cpp:48
+  .loc 8 53 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/output.cpp:53
+  .loc 8 54 0
+  v_and_b32_e32 v193, 31, v1                                             ; schedules/output.cpp:54
+  .loc 8 55 0
+  v_mul_lo_u32 v193, v193, s42                                           ; schedules/output.cpp:55
+  .loc 8 56 0
+  v_lshl_add_u32 v193, v194, 4, v193                                     ; schedules/output.cpp:56
+  .loc 8 59 0
+  v_mov_b32_e32 v195, v11                                                ; schedules/output.cpp:59
   .loc 8 13 0
-  v_mov_b32_e32 v240, v239                                               ; schedules/output.cpp:13
+  v_mov_b32_e32 v196, v195                                               ; schedules/output.cpp:13
   .loc 8 14 0
   s_nop 1                                                                ; schedules/output.cpp:14
   .loc 8 15 0
-  v_permlane32_swap_b32_e32 v239, v240                                   ; schedules/output.cpp:15
+  v_permlane32_swap_b32_e32 v195, v196                                   ; schedules/output.cpp:15
   .loc 8 16 0
-  v_add_f32_e32 v239, v239, v240                                         ; schedules/output.cpp:16
-  .loc 8 50 0
-  v_max_f32_e32 v239, 1.0, v239                                          ; schedules/output.cpp:50
-  .loc 8 51 0
-  v_rcp_f32_e32 v239, v239                                               ; schedules/output.cpp:51
-  .loc 8 53 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:53
-  .loc 8 54 0
-  v_mul_f32_e32 v239, s91, v239                                          ; schedules/output.cpp:54
-  .loc 8 55 0
-  v_mul_f32_e32 v104, v239, v104                                         ; schedules/output.cpp:55
-  v_mul_f32_e32 v105, v239, v105
-  v_mul_f32_e32 v106, v239, v106
-  v_mul_f32_e32 v107, v239, v107
-  v_mul_f32_e32 v108, v239, v108
-  v_mul_f32_e32 v109, v239, v109
-  v_mul_f32_e32 v110, v239, v110
-  v_mul_f32_e32 v111, v239, v111
-  v_mul_f32_e32 v112, v239, v112
-  v_mul_f32_e32 v113, v239, v113
-  v_mul_f32_e32 v114, v239, v114
-  v_mul_f32_e32 v115, v239, v115
-  v_mul_f32_e32 v116, v239, v116
-  v_mul_f32_e32 v117, v239, v117
-  v_mul_f32_e32 v118, v239, v118
-  v_mul_f32_e32 v119, v239, v119
-  v_mul_f32_e32 v120, v239, v120
-  v_mul_f32_e32 v121, v239, v121
-  v_mul_f32_e32 v122, v239, v122
-  v_mul_f32_e32 v123, v239, v123
-  v_mul_f32_e32 v124, v239, v124
-  v_mul_f32_e32 v125, v239, v125
-  v_mul_f32_e32 v126, v239, v126
-  v_mul_f32_e32 v127, v239, v127
-  v_mul_f32_e32 v128, v239, v128
-  v_mul_f32_e32 v129, v239, v129
-  v_mul_f32_e32 v130, v239, v130
-  v_mul_f32_e32 v131, v239, v131
-  v_mul_f32_e32 v132, v239, v132
-  v_mul_f32_e32 v133, v239, v133
-  v_mul_f32_e32 v134, v239, v134
-  v_mul_f32_e32 v135, v239, v135
-  v_mul_f32_e32 v136, v239, v136
-  v_mul_f32_e32 v137, v239, v137
-  v_mul_f32_e32 v138, v239, v138
-  v_mul_f32_e32 v139, v239, v139
-  v_mul_f32_e32 v140, v239, v140
-  v_mul_f32_e32 v141, v239, v141
-  v_mul_f32_e32 v142, v239, v142
-  v_mul_f32_e32 v143, v239, v143
-  v_mul_f32_e32 v144, v239, v144
-  v_mul_f32_e32 v145, v239, v145
-  v_mul_f32_e32 v146, v239, v146
-  v_mul_f32_e32 v147, v239, v147
-  v_mul_f32_e32 v148, v239, v148
-  v_mul_f32_e32 v149, v239, v149
-  v_mul_f32_e32 v150, v239, v150
-  v_mul_f32_e32 v151, v239, v151
-  v_mul_f32_e32 v152, v239, v152
-  v_mul_f32_e32 v153, v239, v153
-  v_mul_f32_e32 v154, v239, v154
-  v_mul_f32_e32 v155, v239, v155
-  v_mul_f32_e32 v156, v239, v156
-  v_mul_f32_e32 v157, v239, v157
-  v_mul_f32_e32 v158, v239, v158
-  v_mul_f32_e32 v159, v239, v159
-  v_mul_f32_e32 v160, v239, v160
-  v_mul_f32_e32 v161, v239, v161
-  v_mul_f32_e32 v162, v239, v162
-  v_mul_f32_e32 v163, v239, v163
-  v_mul_f32_e32 v164, v239, v164
-  v_mul_f32_e32 v165, v239, v165
-  v_mul_f32_e32 v166, v239, v166
-  v_mul_f32_e32 v167, v239, v167
-  .loc 8 22 0
-  v_cvt_pk_bf16_f32 v104, v104, v105                                     ; schedules/output.cpp:22
-  v_cvt_pk_bf16_f32 v105, v106, v107
-  v_cvt_pk_bf16_f32 v106, v108, v109
-  v_cvt_pk_bf16_f32 v107, v110, v111
-  v_cvt_pk_bf16_f32 v108, v112, v113
-  v_cvt_pk_bf16_f32 v109, v114, v115
-  v_cvt_pk_bf16_f32 v110, v116, v117
-  v_cvt_pk_bf16_f32 v111, v118, v119
-  .loc 8 25 0
-  v_permlane32_swap_b32_e32 v104, v106                                   ; schedules/output.cpp:25
-  v_permlane32_swap_b32_e32 v105, v107
-  v_permlane32_swap_b32_e32 v108, v110
-  v_permlane32_swap_b32_e32 v109, v111
-  .loc 8 27 0
-  buffer_store_dwordx4 v[104:107], v205, s[96:99], 0 offen               ; schedules/output.cpp:27
-  buffer_store_dwordx4 v[108:111], v205, s[96:99], 0 offen offset:32
-  .loc 8 22 0
-  v_cvt_pk_bf16_f32 v120, v120, v121                                     ; schedules/output.cpp:22
+  v_add_f32_e32 v195, v195, v196                                         ; schedules/output.cpp:16
+  .loc 8 61 0
+  v_max_f32_e32 v195, 1.0, v195                                          ; schedules/output.cpp:61
+  .loc 8 62 0
+  v_rcp_f32_e32 v195, v195                                               ; schedules/output.cpp:62
+  .loc 8 64 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:64
+  .loc 8 65 0
+  v_mul_f32_e32 v195, s91, v195                                          ; schedules/output.cpp:65
+  .loc 8 69 0
+  v_mul_f32_e32 v120, v195, v120                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v121, v195, v121
+  v_mul_f32_e32 v122, v195, v122
+  v_mul_f32_e32 v123, v195, v123
+  v_mul_f32_e32 v124, v195, v124
+  v_mul_f32_e32 v125, v195, v125
+  v_mul_f32_e32 v126, v195, v126
+  v_mul_f32_e32 v127, v195, v127
+  v_mul_f32_e32 v128, v195, v128
+  v_mul_f32_e32 v129, v195, v129
+  v_mul_f32_e32 v130, v195, v130
+  v_mul_f32_e32 v131, v195, v131
+  v_mul_f32_e32 v132, v195, v132
+  v_mul_f32_e32 v133, v195, v133
+  v_mul_f32_e32 v134, v195, v134
+  v_mul_f32_e32 v135, v195, v135
+  .loc 8 33 0
+  v_cvt_pk_bf16_f32 v120, v120, v121                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v121, v122, v123
   v_cvt_pk_bf16_f32 v122, v124, v125
   v_cvt_pk_bf16_f32 v123, v126, v127
@@ -4302,16 +4254,33 @@ other_group_2:
   v_cvt_pk_bf16_f32 v125, v130, v131
   v_cvt_pk_bf16_f32 v126, v132, v133
   v_cvt_pk_bf16_f32 v127, v134, v135
-  .loc 8 25 0
-  v_permlane32_swap_b32_e32 v120, v122                                   ; schedules/output.cpp:25
+  .loc 8 36 0
+  v_permlane32_swap_b32_e32 v120, v122                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v121, v123
   v_permlane32_swap_b32_e32 v124, v126
   v_permlane32_swap_b32_e32 v125, v127
-  .loc 8 27 0
-  buffer_store_dwordx4 v[120:123], v205, s[96:99], 0 offen offset:64     ; schedules/output.cpp:27
-  buffer_store_dwordx4 v[124:127], v205, s[96:99], 0 offen offset:96
-  .loc 8 22 0
-  v_cvt_pk_bf16_f32 v136, v136, v137                                     ; schedules/output.cpp:22
+  .loc 8 38 0
+  buffer_store_dwordx4 v[120:123], v193, s[96:99], 0 offen               ; schedules/output.cpp:38
+  buffer_store_dwordx4 v[124:127], v193, s[96:99], 0 offen offset:32
+  .loc 8 69 0
+  v_mul_f32_e32 v136, v195, v136                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v137, v195, v137
+  v_mul_f32_e32 v138, v195, v138
+  v_mul_f32_e32 v139, v195, v139
+  v_mul_f32_e32 v140, v195, v140
+  v_mul_f32_e32 v141, v195, v141
+  v_mul_f32_e32 v142, v195, v142
+  v_mul_f32_e32 v143, v195, v143
+  v_mul_f32_e32 v144, v195, v144
+  v_mul_f32_e32 v145, v195, v145
+  v_mul_f32_e32 v146, v195, v146
+  v_mul_f32_e32 v147, v195, v147
+  v_mul_f32_e32 v148, v195, v148
+  v_mul_f32_e32 v149, v195, v149
+  v_mul_f32_e32 v150, v195, v150
+  v_mul_f32_e32 v151, v195, v151
+  .loc 8 33 0
+  v_cvt_pk_bf16_f32 v136, v136, v137                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v137, v138, v139
   v_cvt_pk_bf16_f32 v138, v140, v141
   v_cvt_pk_bf16_f32 v139, v142, v143
@@ -4319,16 +4288,33 @@ other_group_2:
   v_cvt_pk_bf16_f32 v141, v146, v147
   v_cvt_pk_bf16_f32 v142, v148, v149
   v_cvt_pk_bf16_f32 v143, v150, v151
-  .loc 8 25 0
-  v_permlane32_swap_b32_e32 v136, v138                                   ; schedules/output.cpp:25
+  .loc 8 36 0
+  v_permlane32_swap_b32_e32 v136, v138                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v137, v139
   v_permlane32_swap_b32_e32 v140, v142
   v_permlane32_swap_b32_e32 v141, v143
-  .loc 8 27 0
-  buffer_store_dwordx4 v[136:139], v205, s[96:99], 0 offen offset:128    ; schedules/output.cpp:27
-  buffer_store_dwordx4 v[140:143], v205, s[96:99], 0 offen offset:160
-  .loc 8 22 0
-  v_cvt_pk_bf16_f32 v152, v152, v153                                     ; schedules/output.cpp:22
+  .loc 8 38 0
+  buffer_store_dwordx4 v[136:139], v193, s[96:99], 0 offen offset:64     ; schedules/output.cpp:38
+  buffer_store_dwordx4 v[140:143], v193, s[96:99], 0 offen offset:96
+  .loc 8 69 0
+  v_mul_f32_e32 v152, v195, v152                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v153, v195, v153
+  v_mul_f32_e32 v154, v195, v154
+  v_mul_f32_e32 v155, v195, v155
+  v_mul_f32_e32 v156, v195, v156
+  v_mul_f32_e32 v157, v195, v157
+  v_mul_f32_e32 v158, v195, v158
+  v_mul_f32_e32 v159, v195, v159
+  v_mul_f32_e32 v160, v195, v160
+  v_mul_f32_e32 v161, v195, v161
+  v_mul_f32_e32 v162, v195, v162
+  v_mul_f32_e32 v163, v195, v163
+  v_mul_f32_e32 v164, v195, v164
+  v_mul_f32_e32 v165, v195, v165
+  v_mul_f32_e32 v166, v195, v166
+  v_mul_f32_e32 v167, v195, v167
+  .loc 8 33 0
+  v_cvt_pk_bf16_f32 v152, v152, v153                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v153, v154, v155
   v_cvt_pk_bf16_f32 v154, v156, v157
   v_cvt_pk_bf16_f32 v155, v158, v159
@@ -4336,29 +4322,63 @@ other_group_2:
   v_cvt_pk_bf16_f32 v157, v162, v163
   v_cvt_pk_bf16_f32 v158, v164, v165
   v_cvt_pk_bf16_f32 v159, v166, v167
-  .loc 8 25 0
-  v_permlane32_swap_b32_e32 v152, v154                                   ; schedules/output.cpp:25
+  .loc 8 36 0
+  v_permlane32_swap_b32_e32 v152, v154                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v153, v155
   v_permlane32_swap_b32_e32 v156, v158
   v_permlane32_swap_b32_e32 v157, v159
-  .loc 8 27 0
-  buffer_store_dwordx4 v[152:155], v205, s[96:99], 0 offen offset:192    ; schedules/output.cpp:27
-  buffer_store_dwordx4 v[156:159], v205, s[96:99], 0 offen offset:224
-  .loc 3 287 0
-  s_cmp_eq_u32 s2, s0                                                    ; schedules/ping_pong.cpp:287
-  .loc 3 288 0
-  s_cbranch_scc1 both_tiles_done                                         ; schedules/ping_pong.cpp:288
-  .loc 3 289 0
-  s_mov_b32 s2, s0                                                       ; schedules/ping_pong.cpp:289
-  .loc 3 290 0
-  s_mov_b64 exec, -1                                                     ; schedules/ping_pong.cpp:290
-  .loc 3 291 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:291
-  .loc 3 292 0
-  s_branch second_tile                                                   ; schedules/ping_pong.cpp:292
+  .loc 8 38 0
+  buffer_store_dwordx4 v[152:155], v193, s[96:99], 0 offen offset:128    ; schedules/output.cpp:38
+  buffer_store_dwordx4 v[156:159], v193, s[96:99], 0 offen offset:160
+  .loc 8 69 0
+  v_mul_f32_e32 v168, v195, v168                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v169, v195, v169
+  v_mul_f32_e32 v170, v195, v170
+  v_mul_f32_e32 v171, v195, v171
+  v_mul_f32_e32 v172, v195, v172
+  v_mul_f32_e32 v173, v195, v173
+  v_mul_f32_e32 v174, v195, v174
+  v_mul_f32_e32 v175, v195, v175
+  v_mul_f32_e32 v176, v195, v176
+  v_mul_f32_e32 v177, v195, v177
+  v_mul_f32_e32 v178, v195, v178
+  v_mul_f32_e32 v179, v195, v179
+  v_mul_f32_e32 v180, v195, v180
+  v_mul_f32_e32 v181, v195, v181
+  v_mul_f32_e32 v182, v195, v182
+  v_mul_f32_e32 v183, v195, v183
+  .loc 8 33 0
+  v_cvt_pk_bf16_f32 v168, v168, v169                                     ; schedules/output.cpp:33
+  v_cvt_pk_bf16_f32 v169, v170, v171
+  v_cvt_pk_bf16_f32 v170, v172, v173
+  v_cvt_pk_bf16_f32 v171, v174, v175
+  v_cvt_pk_bf16_f32 v172, v176, v177
+  v_cvt_pk_bf16_f32 v173, v178, v179
+  v_cvt_pk_bf16_f32 v174, v180, v181
+  v_cvt_pk_bf16_f32 v175, v182, v183
+  .loc 8 36 0
+  v_permlane32_swap_b32_e32 v168, v170                                   ; schedules/output.cpp:36
+  v_permlane32_swap_b32_e32 v169, v171
+  v_permlane32_swap_b32_e32 v172, v174
+  v_permlane32_swap_b32_e32 v173, v175
+  .loc 8 38 0
+  buffer_store_dwordx4 v[168:171], v193, s[96:99], 0 offen offset:192    ; schedules/output.cpp:38
+  buffer_store_dwordx4 v[172:175], v193, s[96:99], 0 offen offset:224
+  .loc 3 314 0
+  s_cmp_eq_u32 s2, s0                                                    ; schedules/ping_pong.cpp:314
+  .loc 3 315 0
+  s_cbranch_scc1 both_tiles_done                                         ; schedules/ping_pong.cpp:315
+  .loc 3 316 0
+  s_mov_b32 s2, s0                                                       ; schedules/ping_pong.cpp:316
+  .loc 3 317 0
+  s_mov_b64 exec, -1                                                     ; schedules/ping_pong.cpp:317
+  .loc 3 318 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:318
+  .loc 3 319 0
+  s_branch second_tile                                                   ; schedules/ping_pong.cpp:319
 both_tiles_done:
-  .loc 3 298 0
-  s_endpgm                                                               ; schedules/ping_pong.cpp:298
+  .loc 3 325 0
+  s_endpgm                                                               ; schedules/ping_pong.cpp:325
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950
 
@@ -4373,9 +4393,9 @@ both_tiles_done:
   .amdhsa_system_sgpr_workgroup_id_y 1
   .amdhsa_system_sgpr_workgroup_id_z 1
   .amdhsa_system_vgpr_workitem_id 0
-  .amdhsa_next_free_vgpr 244
+  .amdhsa_next_free_vgpr 248
   .amdhsa_next_free_sgpr 102
-  .amdhsa_accum_offset 244
+  .amdhsa_accum_offset 200
   .amdhsa_float_denorm_mode_32 3
   .amdhsa_float_denorm_mode_16_64 3
   .amdhsa_ieee_mode 1
@@ -4395,8 +4415,8 @@ amdhsa.kernels:
     .private_segment_fixed_size: 0
     .wavefront_size: 64
     .sgpr_count: 102
-    .vgpr_count: 244
-    .agpr_count: 0
+    .vgpr_count: 197
+    .agpr_count: 48
     .max_flat_workgroup_size: 512
     .reqd_workgroup_size: [512, 1, 1]
     .sgpr_spill_count: 0

@@ -99,8 +99,11 @@
 ;   s91          rows left
 ;   s91          third buffer
 ;   s92          first key of the tile sent for
+;   s91          exponent of what a weight counts against the total
 ;   s[92:93]     rows above their reference
-;   s91          what a weight counts against the total
+;   s[94:95]     rows whose maximum weighs
+;   s[96:97]     rows above their reference
+;   s[98:99]     rows whose maximum weighs
 ;   s91          next buffer
 ;   s91          first key of the block
 ;   s[92:93]     visible 0
@@ -130,8 +133,11 @@
 ;   s91          first key of the half
 ;   s91          first key of the half
 ;   s91          first key of the half
+;   s91          exponent of what a weight counts against the total
 ;   s[92:93]     rows above their reference
-;   s91          what a weight counts against the total
+;   s[94:95]     rows whose maximum weighs
+;   s[96:97]     rows above their reference
+;   s[98:99]     rows whose maximum weighs
 ;   s91          next buffer
 ;   s91          first key of the half
 ;   s91          first key of the half
@@ -179,107 +185,112 @@
 ;   v2           dividend
 ;   v3           divisor
 ;   v2           E8M0 factors of scores and of 1
-;   v3           octaves of a product
-;   v4           octaves of a score
-;   v3           keys that the lane's row sees
-;   v[4:19]      Q
-;   v20          Q address
-;   v21          part of an address
-;   v20          the lane's bytes of a K tile
-;   v21          key of the lane
-;   v22          byte of the key
-;   v23          part of an address
-;   v21          the lane's bytes of a V tile
-;   v22          the same 4 keys on
-;   v23          key of the lane
-;   v24          byte of the value
-;   v25          part of an address
-;   v[24:87]     S
-;   v[88:103]    P
-;   v[104:167]   O
-;   v23          K address
-;   v168         V address
-;   v[170:185]   minus the row's reference
-;   v169         row total
-;   v186         exponent of keys 0..63
-;   v187         exponent of keys 64..127
-;   v[188:191]   sum of keys 0..63
-;   v[192:195]   sum of keys 64..127
-;   v196         exponent of 0
-;   v197         octaves of 0
-;   v198         row total before rounding
-;   v[200:203]   sparse ones
-;   v199         which of four k
-;   v204         lane bits
-;   v204         K read address
-;   v205         part of an address
-;   v205         part of an address
-;   v205         V read address
-;   v206         part of an address
-;   v206         part of an address
-;   v206         part of an address
-;   v206         part of an address
-;   v[206:237]   K and V fragments
-;   v238         keys seen of the block
-;   v239         score of a hidden key
-;   v238         keys seen of the block
-;   v239         score of a hidden key
-;   v238         keys seen of the block
-;   v239         score of a hidden key
-;   v238         keys seen of the block
-;   v239         score of a hidden key
-;   v238         maximum of keys 0..63
-;   v239         maximum of keys 64..127
-;   v240         other half's maximum 0
-;   v241         other half's maximum 1
-;   v240         reference
-;   v240         octaves of the rise
-;   v240         code of a score of 0, fixed point
-;   v238         maximum of keys 0..63
-;   v239         maximum of keys 64..127
-;   v240         rise over the reference
-;   v241         other half's maximum 0
-;   v242         other half's maximum 1
-;   v243         2^exponent 0
-;   v244         2^exponent 1
-;   v241         weight of the largest score
-;   v241         octaves of the rise
-;   v241         code of a score of 0, fixed point
-;   v241         octaves of the rise, then shrink
-;   v241         octaves of the rise
-;   v241         code of a score of 0, fixed point
-;   v238         maximum of keys 0..63
-;   v239         maximum of keys 64..127
-;   v240         rise over the reference
-;   v241         keys seen of the block
-;   v242         score of a hidden key
-;   v241         keys seen of the block
-;   v242         score of a hidden key
-;   v241         keys seen of the block
-;   v242         score of a hidden key
-;   v241         keys seen of the block
-;   v242         score of a hidden key
-;   v241         other half's maximum 0
-;   v242         other half's maximum 1
-;   v243         2^exponent 0
-;   v244         2^exponent 1
-;   v241         weight of the largest score
-;   v241         octaves of the rise
-;   v241         code of a score of 0, fixed point
-;   v241         octaves of the rise, then shrink
-;   v241         octaves of the rise
-;   v241         code of a score of 0, fixed point
-;   v238         2^exponent 0
-;   v239         2^exponent 1
-;   v238         O address
-;   v239         lane / 32
-;   v240         v_descale / total
-;   v241         the other half's part
-;   v238         LSE address
-;   v239         LSE
-;   v240         the other half's part
-;   v240         octaves of a product
-;   v241         reference
+;   v3           exponent of 0
+;   v4           least exponent
+;   v5           largest exponent
+;   v6           octaves of 0
+;   v7           octaves of a product
+;   v8           octaves of a score
+;   v7           keys that the lane's row sees
+;   v8           Q address
+;   v9           part of an address
+;   v8           the lane's bytes of a K tile
+;   v9           key of the lane
+;   v10          byte of the key
+;   v11          part of an address
+;   v9           the lane's bytes of a V tile
+;   v10          the same 4 keys on
+;   v11          key of the lane
+;   v12          byte of the value
+;   v13          part of an address
+;   v[12:75]     S
+;   v[76:91]     P
+;   v[92:107]    minus the row's reference
+;   v11          row total
+;   v108         row total before rounding
+;   v109         exponent of a block
+;   v[110:113]   sum of a block
+;   v114         maximum of a block
+;   v115         exponent of a block
+;   v[116:119]   sum of a block
+;   v120         maximum of a block
+;   v[122:185]   O
+;   v121         K address
+;   v186         V address
+;   v[188:191]   sparse ones
+;   v187         which of four k
+;   v192         lane bits
+;   v192         K read address
+;   v193         part of an address
+;   v193         part of an address
+;   v193         V read address
+;   v194         part of an address
+;   v194         part of an address
+;   v194         part of an address
+;   v194         part of an address
+;   v194         keys seen of the block
+;   v195         score of a hidden key
+;   v194         keys seen of the block
+;   v195         score of a hidden key
+;   v194         keys seen of the block
+;   v195         score of a hidden key
+;   v194         keys seen of the block
+;   v195         score of a hidden key
+;   v194         other half's maximum
+;   v195         other half's maximum
+;   v194         reference
+;   v194         code of a score of 0, fixed point
+;   v195         octaves of the rise
+;   v195         octaves of the rise
+;   v194         other half's maximum
+;   v195         other half's maximum
+;   v196         2^exponent
+;   v197         2^exponent
+;   v194         weight of the largest score
+;   v195         weight of the largest score
+;   v194         code of a score of 0, fixed point
+;   v195         octaves of the rise
+;   v195         octaves of the rise
+;   v194         rise over the reference
+;   v195         octaves of the rise, then shrink
+;   v195         code of a score of 0, fixed point
+;   v196         octaves of the rise
+;   v196         octaves of the rise
+;   v194         keys seen of the block
+;   v195         score of a hidden key
+;   v194         keys seen of the block
+;   v195         score of a hidden key
+;   v194         keys seen of the block
+;   v195         score of a hidden key
+;   v194         keys seen of the block
+;   v195         score of a hidden key
+;   v194         other half's maximum
+;   v195         other half's maximum
+;   v196         2^exponent
+;   v197         2^exponent
+;   v194         weight of the largest score
+;   v195         weight of the largest score
+;   v194         code of a score of 0, fixed point
+;   v195         octaves of the rise
+;   v195         octaves of the rise
+;   v194         rise over the reference
+;   v195         octaves of the rise, then shrink
+;   v195         code of a score of 0, fixed point
+;   v196         octaves of the rise
+;   v196         octaves of the rise
+;   v194         2^exponent
+;   v195         2^exponent
+;   v194         O address
+;   v195         lane / 32
+;   v196         v_descale / total
+;   v197         the other half's part
+;   v194         LSE address
+;   v195         LSE
+;   v196         the other half's part
+;   v196         octaves of a product
+;   v197         reference
+;   a[0:15]      Q
+;   a[16:47]     K and V fragments
 
 .amdgcn_target "amdgcn-amd-amdhsa--gfx950"
 .amdhsa_code_object_version 5
@@ -291,9 +302,9 @@
 .file 2 "schedules/softmax.cpp"
 .file 3 "schedules/limits.cpp"
 .file 4 "schedules/tiles.cpp"
-.file 5 "schedules/ping_pong.cpp"
-.file 6 "schedules/walk.cpp"
-.file 7 "schedules/products.cpp"
+.file 5 "schedules/products.cpp"
+.file 6 "schedules/ping_pong.cpp"
+.file 7 "schedules/walk.cpp"
 .file 8 "schedules/output.cpp"
 zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 17 0
@@ -332,6 +343,16 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_nop 0                                                                ; schedules/arguments.cpp:49
   .loc 1 50 0
   v_readfirstlane_b32 s68, v2                                            ; schedules/arguments.cpp:50
+  .loc 2 53 0
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:53
+  .loc 2 54 0
+  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:54
+  .loc 2 55 0
+  v_mov_b32_e32 v4, 0x4b00001b                                           ; schedules/softmax.cpp:55
+  .loc 2 56 0
+  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:56
+  .loc 2 60 0
+  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:60
   .loc 1 97 0
   s_mov_b64 s[74:75], s[18:19]                                           ; schedules/arguments.cpp:97
   .loc 1 78 0
@@ -391,27 +412,25 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 122 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:122
   .loc 1 123 0
-  v_mov_b32_e32 v3, s67                                                  ; schedules/arguments.cpp:123
+  v_mov_b32_e32 v7, s67                                                  ; schedules/arguments.cpp:123
   .loc 1 124 0
-  v_mul_f32_e32 v3, s71, v3                                              ; schedules/arguments.cpp:124
+  v_mul_f32_e32 v7, s71, v7                                              ; schedules/arguments.cpp:124
   .loc 1 125 0
-  v_mul_f32_e32 v3, s72, v3                                              ; schedules/arguments.cpp:125
+  v_mul_f32_e32 v7, s72, v7                                              ; schedules/arguments.cpp:125
   .loc 1 126 0
-  v_mul_f32_e32 v3, 0x3fb8aa3b, v3                                       ; schedules/arguments.cpp:126
-  .loc 2 49 0
-  v_max_f32_e32 v3, 0xf800000, v3                                        ; schedules/softmax.cpp:49
-  .loc 2 50 0
-  v_min_f32_e32 v3, 0x4d000000, v3                                       ; schedules/softmax.cpp:50
-  .loc 2 51 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:51
-  .loc 2 52 0
-  v_mul_f32_e32 v4, 0x71800000, v3                                       ; schedules/softmax.cpp:52
-  .loc 2 53 0
-  v_mul_f32_e32 v3, 0x30800000, v3                                       ; schedules/softmax.cpp:53
-  .loc 2 55 0
-  v_readfirstlane_b32 s69, v4                                            ; schedules/softmax.cpp:55
-  .loc 2 56 0
-  v_readfirstlane_b32 s70, v3                                            ; schedules/softmax.cpp:56
+  v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:126
+  .loc 2 65 0
+  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:65
+  .loc 2 66 0
+  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:66
+  .loc 2 67 0
+  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:67
+  .loc 2 68 0
+  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:68
+  .loc 2 70 0
+  v_readfirstlane_b32 s69, v8                                            ; schedules/softmax.cpp:70
+  .loc 2 71 0
+  v_readfirstlane_b32 s70, v7                                            ; schedules/softmax.cpp:71
   .loc 1 70 0
   s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:70
   .loc 1 71 0
@@ -425,7 +444,7 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 3 34 0
   s_mov_b32 s73, s65                                                     ; schedules/limits.cpp:34
   .loc 3 35 0
-  v_mov_b32_e32 v3, s65                                                  ; schedules/limits.cpp:35
+  v_mov_b32_e32 v7, s65                                                  ; schedules/limits.cpp:35
   .loc 3 13 0
   s_cmp_lt_u32 s7, s64                                                   ; schedules/limits.cpp:13
   .loc 3 14 0
@@ -483,20 +502,20 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 114 0
   s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:114
   .loc 4 188 0
-  v_and_b32_e32 v20, 31, v1                                              ; schedules/tiles.cpp:188
+  v_and_b32_e32 v8, 31, v1                                               ; schedules/tiles.cpp:188
   .loc 4 189 0
-  v_mul_lo_u32 v20, v20, s24                                             ; schedules/tiles.cpp:189
+  v_mul_lo_u32 v8, v8, s24                                               ; schedules/tiles.cpp:189
   .loc 4 20 0
-  v_bfe_u32 v21, v1, 5, 1                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v21, 16, v21                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:21
   .loc 4 35 0
-  v_add_u32_e32 v20, v20, v21                                            ; schedules/tiles.cpp:35
+  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:35
   .loc 4 193 0
-  buffer_load_dwordx4 v[4:7], v20, s[76:79], 0 offen                     ; schedules/tiles.cpp:193
-  buffer_load_dwordx4 v[8:11], v20, s[76:79], 0 offen offset:32
-  buffer_load_dwordx4 v[12:15], v20, s[76:79], 0 offen offset:64
-  buffer_load_dwordx4 v[16:19], v20, s[76:79], 0 offen offset:96
+  buffer_load_dwordx4 a[0:3], v8, s[76:79], 0 offen                      ; schedules/tiles.cpp:193
+  buffer_load_dwordx4 a[4:7], v8, s[76:79], 0 offen offset:32
+  buffer_load_dwordx4 a[8:11], v8, s[76:79], 0 offen offset:64
+  buffer_load_dwordx4 a[12:15], v8, s[76:79], 0 offen offset:96
   .loc 1 88 0
   s_mov_b64 s[80:81], s[10:11]                                           ; schedules/arguments.cpp:88
   .loc 1 78 0
@@ -524,35 +543,35 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 83 0
   s_add_u32 s81, s81, s82                                                ; schedules/arguments.cpp:83
   .loc 4 20 0
-  v_bfe_u32 v21, v1, 5, 1                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v21, 32, v21                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v9, 32, v9                                           ; schedules/tiles.cpp:21
   .loc 4 20 0
-  v_bfe_u32 v23, v1, 2, 3                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v11, v1, 2, 3                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v23, 1, v23                                          ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v11, 1, v11                                          ; schedules/tiles.cpp:21
   .loc 4 35 0
-  v_add_u32_e32 v21, v21, v23                                            ; schedules/tiles.cpp:35
+  v_add_u32_e32 v9, v9, v11                                              ; schedules/tiles.cpp:35
   .loc 4 26 0
   s_bfe_u32 s83, s5, 0x10002                                             ; schedules/tiles.cpp:26
   .loc 4 27 0
   s_mul_i32 s83, s83, 64                                                 ; schedules/tiles.cpp:27
   .loc 4 43 0
-  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v9, s83, v9                                              ; schedules/tiles.cpp:43
   .loc 4 26 0
   s_bfe_u32 s83, s5, 0x20000                                             ; schedules/tiles.cpp:26
   .loc 4 27 0
   s_mul_i32 s83, s83, 8                                                  ; schedules/tiles.cpp:27
   .loc 4 43 0
-  v_add_u32_e32 v21, s83, v21                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v9, s83, v9                                              ; schedules/tiles.cpp:43
   .loc 4 20 0
-  v_bfe_u32 v22, v1, 0, 2                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v10, v1, 0, 2                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v22, 16, v22                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v10, 16, v10                                         ; schedules/tiles.cpp:21
   .loc 4 48 0
-  v_mul_lo_u32 v20, v21, s30                                             ; schedules/tiles.cpp:48
+  v_mul_lo_u32 v8, v9, s30                                               ; schedules/tiles.cpp:48
   .loc 4 49 0
-  v_add_u32_e32 v20, v20, v22                                            ; schedules/tiles.cpp:49
+  v_add_u32_e32 v8, v8, v10                                              ; schedules/tiles.cpp:49
   .loc 4 26 0
   s_bfe_u32 s75, s5, 0x10002                                             ; schedules/tiles.cpp:26
   .loc 4 27 0
@@ -598,47 +617,47 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 83 0
   s_add_u32 s87, s87, s88                                                ; schedules/arguments.cpp:83
   .loc 4 20 0
-  v_bfe_u32 v23, v1, 3, 1                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v11, v1, 3, 1                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v23, 1, v23                                          ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v11, 1, v11                                          ; schedules/tiles.cpp:21
   .loc 4 20 0
-  v_bfe_u32 v25, v1, 4, 2                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v13, v1, 4, 2                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v25, 16, v25                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v13, 16, v13                                         ; schedules/tiles.cpp:21
   .loc 4 35 0
-  v_add_u32_e32 v23, v23, v25                                            ; schedules/tiles.cpp:35
+  v_add_u32_e32 v11, v11, v13                                            ; schedules/tiles.cpp:35
   .loc 4 26 0
   s_bfe_u32 s88, s5, 0x10002                                             ; schedules/tiles.cpp:26
   .loc 4 27 0
   s_mul_i32 s88, s88, 64                                                 ; schedules/tiles.cpp:27
   .loc 4 43 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v11, s88, v11                                            ; schedules/tiles.cpp:43
   .loc 4 26 0
   s_bfe_u32 s88, s5, 0x10001                                             ; schedules/tiles.cpp:26
   .loc 4 27 0
   s_mul_i32 s88, s88, 8                                                  ; schedules/tiles.cpp:27
   .loc 4 43 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v11, s88, v11                                            ; schedules/tiles.cpp:43
   .loc 4 26 0
   s_bfe_u32 s88, s5, 0x10000                                             ; schedules/tiles.cpp:26
   .loc 4 27 0
   s_mul_i32 s88, s88, 2                                                  ; schedules/tiles.cpp:27
   .loc 4 43 0
-  v_add_u32_e32 v23, s88, v23                                            ; schedules/tiles.cpp:43
+  v_add_u32_e32 v11, s88, v11                                            ; schedules/tiles.cpp:43
   .loc 4 20 0
-  v_bfe_u32 v24, v1, 0, 3                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v12, v1, 0, 3                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v24, 16, v24                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v12, 16, v12                                         ; schedules/tiles.cpp:21
   .loc 4 48 0
-  v_mul_lo_u32 v21, v23, s36                                             ; schedules/tiles.cpp:48
+  v_mul_lo_u32 v9, v11, s36                                              ; schedules/tiles.cpp:48
   .loc 4 49 0
-  v_add_u32_e32 v21, v21, v24                                            ; schedules/tiles.cpp:49
+  v_add_u32_e32 v9, v9, v12                                              ; schedules/tiles.cpp:49
   .loc 4 110 0
-  v_add_u32_e32 v23, 4, v23                                              ; schedules/tiles.cpp:110
+  v_add_u32_e32 v11, 4, v11                                              ; schedules/tiles.cpp:110
   .loc 4 48 0
-  v_mul_lo_u32 v22, v23, s36                                             ; schedules/tiles.cpp:48
+  v_mul_lo_u32 v10, v11, s36                                             ; schedules/tiles.cpp:48
   .loc 4 49 0
-  v_add_u32_e32 v22, v22, v24                                            ; schedules/tiles.cpp:49
+  v_add_u32_e32 v10, v10, v12                                            ; schedules/tiles.cpp:49
   .loc 4 112 0
   s_mul_i32 s85, s5, 0x820                                               ; schedules/tiles.cpp:112
   .loc 4 62 0
@@ -649,157 +668,43 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_mul_i32 s84, s36, 0x80                                               ; schedules/tiles.cpp:64
   .loc 4 65 0
   s_add_u32 s85, s85, 0x4100                                             ; schedules/tiles.cpp:65
-  .loc 2 70 0
-  v_mov_b32_e32 v198, 0                                                  ; schedules/softmax.cpp:70
-  .loc 2 72 0
-  v_mov_b32_e32 v170, 0                                                  ; schedules/softmax.cpp:72
-  v_mov_b32_e32 v171, 0
-  v_mov_b32_e32 v172, 0
-  v_mov_b32_e32 v173, 0
-  v_mov_b32_e32 v174, 0
-  v_mov_b32_e32 v175, 0
-  v_mov_b32_e32 v176, 0
-  v_mov_b32_e32 v177, 0
-  v_mov_b32_e32 v178, 0
-  v_mov_b32_e32 v179, 0
-  v_mov_b32_e32 v180, 0
-  v_mov_b32_e32 v181, 0
-  v_mov_b32_e32 v182, 0
-  v_mov_b32_e32 v183, 0
-  v_mov_b32_e32 v184, 0
-  v_mov_b32_e32 v185, 0
-  .loc 2 74 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:74
-  v_mov_b32_e32 v189, 0
-  v_mov_b32_e32 v190, 0
-  v_mov_b32_e32 v191, 0
-  v_mov_b32_e32 v192, 0
-  v_mov_b32_e32 v193, 0
-  v_mov_b32_e32 v194, 0
-  v_mov_b32_e32 v195, 0
-  .loc 2 75 0
-  v_mov_b32_e32 v169, 0                                                  ; schedules/softmax.cpp:75
-  .loc 2 76 0
-  v_mov_b32_e32 v196, 0x4b00007f                                         ; schedules/softmax.cpp:76
-  .loc 2 80 0
-  v_mov_b32_e32 v197, 0x780ccd                                           ; schedules/softmax.cpp:80
-  .loc 2 82 0
-  v_mov_b32_e32 v186, 0x4b00007f                                         ; schedules/softmax.cpp:82
-  v_mov_b32_e32 v187, 0x4b00007f
-  .loc 2 183 0
-  s_flbit_i32_b32 s86, s72                                               ; schedules/softmax.cpp:183
-  .loc 2 184 0
-  s_add_u32 s86, s86, 0x8e                                               ; schedules/softmax.cpp:184
-  .loc 2 185 0
-  s_lshl_b32 s86, s86, 23                                                ; schedules/softmax.cpp:185
-  .loc 2 94 0
-  v_and_b32_e32 v204, 7, v1                                              ; schedules/softmax.cpp:94
-  .loc 2 95 0
-  v_cmp_eq_u32_e64 s[88:89], 0, v204                                     ; schedules/softmax.cpp:95
-  .loc 2 100 0
-  v_mov_b32_e32 v204, 0x38383838                                         ; schedules/softmax.cpp:100
-  .loc 2 101 0
-  s_nop 0                                                                ; schedules/softmax.cpp:101
-  .loc 2 102 0
-  v_cndmask_b32_e64 v200, 0, v204, s[88:89]                              ; schedules/softmax.cpp:102
-  v_cndmask_b32_e64 v201, 0, v204, s[88:89]
-  .loc 2 94 0
-  v_and_b32_e32 v204, 7, v1                                              ; schedules/softmax.cpp:94
-  .loc 2 95 0
-  v_cmp_eq_u32_e64 s[88:89], 4, v204                                     ; schedules/softmax.cpp:95
-  .loc 2 100 0
-  v_mov_b32_e32 v204, 0x38383838                                         ; schedules/softmax.cpp:100
-  .loc 2 101 0
-  s_nop 0                                                                ; schedules/softmax.cpp:101
-  .loc 2 102 0
-  v_cndmask_b32_e64 v202, 0, v204, s[88:89]                              ; schedules/softmax.cpp:102
-  v_cndmask_b32_e64 v203, 0, v204, s[88:89]
-  .loc 2 94 0
-  v_and_b32_e32 v204, 8, v1                                              ; schedules/softmax.cpp:94
-  .loc 2 95 0
-  v_cmp_eq_u32_e64 s[88:89], 0, v204                                     ; schedules/softmax.cpp:95
-  .loc 2 105 0
-  v_mov_b32_e32 v204, 0x44444444                                         ; schedules/softmax.cpp:105
-  .loc 2 106 0
-  v_mov_b32_e32 v199, 0xeeeeeeee                                         ; schedules/softmax.cpp:106
-  .loc 2 108 0
-  v_cndmask_b32_e64 v199, v199, v204, s[88:89]                           ; schedules/softmax.cpp:108
-  .loc 4 20 0
-  v_bfe_u32 v204, v1, 0, 3                                               ; schedules/tiles.cpp:20
-  .loc 4 21 0
-  v_mul_u32_u24_e32 v204, 64, v204                                       ; schedules/tiles.cpp:21
-  .loc 4 20 0
-  v_bfe_u32 v205, v1, 3, 2                                               ; schedules/tiles.cpp:20
-  .loc 4 21 0
-  v_mul_u32_u24_e32 v205, 0x410, v205                                    ; schedules/tiles.cpp:21
-  .loc 4 35 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
-  .loc 4 20 0
-  v_bfe_u32 v205, v1, 5, 1                                               ; schedules/tiles.cpp:20
-  .loc 4 21 0
-  v_mul_u32_u24_e32 v205, 16, v205                                       ; schedules/tiles.cpp:21
-  .loc 4 35 0
-  v_add_u32_e32 v204, v204, v205                                         ; schedules/tiles.cpp:35
-  .loc 4 20 0
-  v_bfe_u32 v205, v1, 0, 1                                               ; schedules/tiles.cpp:20
-  .loc 4 21 0
-  v_mul_u32_u24_e32 v205, 8, v205                                        ; schedules/tiles.cpp:21
-  .loc 4 20 0
-  v_bfe_u32 v206, v1, 1, 1                                               ; schedules/tiles.cpp:20
-  .loc 4 21 0
-  v_mul_u32_u24_e32 v206, 0x80, v206                                     ; schedules/tiles.cpp:21
-  .loc 4 35 0
-  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:35
-  .loc 4 20 0
-  v_bfe_u32 v206, v1, 2, 2                                               ; schedules/tiles.cpp:20
-  .loc 4 21 0
-  v_mul_u32_u24_e32 v206, 0x820, v206                                    ; schedules/tiles.cpp:21
-  .loc 4 35 0
-  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:35
-  .loc 4 20 0
-  v_bfe_u32 v206, v1, 4, 1                                               ; schedules/tiles.cpp:20
-  .loc 4 21 0
-  v_mul_u32_u24_e32 v206, 16, v206                                       ; schedules/tiles.cpp:21
-  .loc 4 35 0
-  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:35
-  .loc 4 20 0
-  v_bfe_u32 v206, v1, 5, 1                                               ; schedules/tiles.cpp:20
-  .loc 4 21 0
-  v_mul_u32_u24_e32 v206, 0x410, v206                                    ; schedules/tiles.cpp:21
-  .loc 4 35 0
-  v_add_u32_e32 v205, v205, v206                                         ; schedules/tiles.cpp:35
-  .loc 4 161 0
-  v_add_u32_e32 v205, 0x4100, v205                                       ; schedules/tiles.cpp:161
-  .loc 5 238 0
-  s_and_b32 s90, s71, 0xffffff80                                         ; schedules/ping_pong.cpp:238
-  .loc 5 239 0
-  s_mov_b32 s87, 0                                                       ; schedules/ping_pong.cpp:239
-  .loc 5 240 0
-  s_mov_b32 s88, 0                                                       ; schedules/ping_pong.cpp:240
-  .loc 5 241 0
-  s_mov_b32 s89, 0x10400                                                 ; schedules/ping_pong.cpp:241
-  .loc 5 242 0
-  v_mov_b32_e32 v23, v204                                                ; schedules/ping_pong.cpp:242
-  .loc 5 243 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/ping_pong.cpp:243
+  .loc 2 79 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:79
+  .loc 2 81 0
+  v_mov_b32_e32 v92, 0                                                   ; schedules/softmax.cpp:81
+  v_mov_b32_e32 v93, 0
+  v_mov_b32_e32 v94, 0
+  v_mov_b32_e32 v95, 0
+  v_mov_b32_e32 v96, 0
+  v_mov_b32_e32 v97, 0
+  v_mov_b32_e32 v98, 0
+  v_mov_b32_e32 v99, 0
+  v_mov_b32_e32 v100, 0
+  v_mov_b32_e32 v101, 0
+  v_mov_b32_e32 v102, 0
+  v_mov_b32_e32 v103, 0
+  v_mov_b32_e32 v104, 0
   v_mov_b32_e32 v105, 0
   v_mov_b32_e32 v106, 0
   v_mov_b32_e32 v107, 0
-  v_mov_b32_e32 v108, 0
-  v_mov_b32_e32 v109, 0
-  v_mov_b32_e32 v110, 0
+  .loc 2 82 0
+  v_mov_b32_e32 v11, 0                                                   ; schedules/softmax.cpp:82
+  .loc 2 88 0
+  v_mov_b32_e32 v110, 0                                                  ; schedules/softmax.cpp:88
   v_mov_b32_e32 v111, 0
   v_mov_b32_e32 v112, 0
   v_mov_b32_e32 v113, 0
-  v_mov_b32_e32 v114, 0
-  v_mov_b32_e32 v115, 0
-  v_mov_b32_e32 v116, 0
+  .loc 2 89 0
+  v_mov_b32_e32 v109, 0x4b00007f                                         ; schedules/softmax.cpp:89
+  .loc 2 88 0
+  v_mov_b32_e32 v116, 0                                                  ; schedules/softmax.cpp:88
   v_mov_b32_e32 v117, 0
   v_mov_b32_e32 v118, 0
   v_mov_b32_e32 v119, 0
-  v_mov_b32_e32 v120, 0
-  v_mov_b32_e32 v121, 0
-  v_mov_b32_e32 v122, 0
+  .loc 2 89 0
+  v_mov_b32_e32 v115, 0x4b00007f                                         ; schedules/softmax.cpp:89
+  .loc 5 69 0
+  v_mov_b32_e32 v122, 0                                                  ; schedules/products.cpp:69
   v_mov_b32_e32 v123, 0
   v_mov_b32_e32 v124, 0
   v_mov_b32_e32 v125, 0
@@ -845,218 +750,432 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mov_b32_e32 v165, 0
   v_mov_b32_e32 v166, 0
   v_mov_b32_e32 v167, 0
-  .loc 6 10 0
+  v_mov_b32_e32 v168, 0
+  v_mov_b32_e32 v169, 0
+  v_mov_b32_e32 v170, 0
+  v_mov_b32_e32 v171, 0
+  v_mov_b32_e32 v172, 0
+  v_mov_b32_e32 v173, 0
+  v_mov_b32_e32 v174, 0
+  v_mov_b32_e32 v175, 0
+  v_mov_b32_e32 v176, 0
+  v_mov_b32_e32 v177, 0
+  v_mov_b32_e32 v178, 0
+  v_mov_b32_e32 v179, 0
+  v_mov_b32_e32 v180, 0
+  v_mov_b32_e32 v181, 0
+  v_mov_b32_e32 v182, 0
+  v_mov_b32_e32 v183, 0
+  v_mov_b32_e32 v184, 0
+  v_mov_b32_e32 v185, 0
+  .loc 2 184 0
+  s_flbit_i32_b32 s86, s72                                               ; schedules/softmax.cpp:184
+  .loc 2 185 0
+  s_add_u32 s86, s86, 15                                                 ; schedules/softmax.cpp:185
+  .loc 2 101 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:101
+  .loc 2 102 0
+  v_cmp_eq_u32_e64 s[88:89], 0, v192                                     ; schedules/softmax.cpp:102
+  .loc 2 107 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:107
+  .loc 2 108 0
+  s_nop 0                                                                ; schedules/softmax.cpp:108
+  .loc 2 109 0
+  v_cndmask_b32_e64 v188, 0, v192, s[88:89]                              ; schedules/softmax.cpp:109
+  v_cndmask_b32_e64 v189, 0, v192, s[88:89]
+  .loc 2 101 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:101
+  .loc 2 102 0
+  v_cmp_eq_u32_e64 s[88:89], 4, v192                                     ; schedules/softmax.cpp:102
+  .loc 2 107 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:107
+  .loc 2 108 0
+  s_nop 0                                                                ; schedules/softmax.cpp:108
+  .loc 2 109 0
+  v_cndmask_b32_e64 v190, 0, v192, s[88:89]                              ; schedules/softmax.cpp:109
+  v_cndmask_b32_e64 v191, 0, v192, s[88:89]
+  .loc 2 101 0
+  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:101
+  .loc 2 102 0
+  v_cmp_eq_u32_e64 s[88:89], 0, v192                                     ; schedules/softmax.cpp:102
+  .loc 2 112 0
+  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:112
+  .loc 2 113 0
+  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:113
+  .loc 2 115 0
+  v_cndmask_b32_e64 v187, v187, v192, s[88:89]                           ; schedules/softmax.cpp:115
+  .loc 4 20 0
+  v_bfe_u32 v192, v1, 0, 3                                               ; schedules/tiles.cpp:20
+  .loc 4 21 0
+  v_mul_u32_u24_e32 v192, 64, v192                                       ; schedules/tiles.cpp:21
+  .loc 4 20 0
+  v_bfe_u32 v193, v1, 3, 2                                               ; schedules/tiles.cpp:20
+  .loc 4 21 0
+  v_mul_u32_u24_e32 v193, 0x410, v193                                    ; schedules/tiles.cpp:21
+  .loc 4 35 0
+  v_add_u32_e32 v192, v192, v193                                         ; schedules/tiles.cpp:35
+  .loc 4 20 0
+  v_bfe_u32 v193, v1, 5, 1                                               ; schedules/tiles.cpp:20
+  .loc 4 21 0
+  v_mul_u32_u24_e32 v193, 16, v193                                       ; schedules/tiles.cpp:21
+  .loc 4 35 0
+  v_add_u32_e32 v192, v192, v193                                         ; schedules/tiles.cpp:35
+  .loc 4 20 0
+  v_bfe_u32 v193, v1, 0, 1                                               ; schedules/tiles.cpp:20
+  .loc 4 21 0
+  v_mul_u32_u24_e32 v193, 8, v193                                        ; schedules/tiles.cpp:21
+  .loc 4 20 0
+  v_bfe_u32 v194, v1, 1, 1                                               ; schedules/tiles.cpp:20
+  .loc 4 21 0
+  v_mul_u32_u24_e32 v194, 0x80, v194                                     ; schedules/tiles.cpp:21
+  .loc 4 35 0
+  v_add_u32_e32 v193, v193, v194                                         ; schedules/tiles.cpp:35
+  .loc 4 20 0
+  v_bfe_u32 v194, v1, 2, 2                                               ; schedules/tiles.cpp:20
+  .loc 4 21 0
+  v_mul_u32_u24_e32 v194, 0x820, v194                                    ; schedules/tiles.cpp:21
+  .loc 4 35 0
+  v_add_u32_e32 v193, v193, v194                                         ; schedules/tiles.cpp:35
+  .loc 4 20 0
+  v_bfe_u32 v194, v1, 4, 1                                               ; schedules/tiles.cpp:20
+  .loc 4 21 0
+  v_mul_u32_u24_e32 v194, 16, v194                                       ; schedules/tiles.cpp:21
+  .loc 4 35 0
+  v_add_u32_e32 v193, v193, v194                                         ; schedules/tiles.cpp:35
+  .loc 4 20 0
+  v_bfe_u32 v194, v1, 5, 1                                               ; schedules/tiles.cpp:20
+  .loc 4 21 0
+  v_mul_u32_u24_e32 v194, 0x410, v194                                    ; schedules/tiles.cpp:21
+  .loc 4 35 0
+  v_add_u32_e32 v193, v193, v194                                         ; schedules/tiles.cpp:35
+  .loc 4 161 0
+  v_add_u32_e32 v193, 0x4100, v193                                       ; schedules/tiles.cpp:161
+  .loc 6 265 0
+  s_and_b32 s90, s71, 0xffffff80                                         ; schedules/ping_pong.cpp:265
+  .loc 6 266 0
+  s_mov_b32 s87, 0                                                       ; schedules/ping_pong.cpp:266
+  .loc 6 267 0
+  s_mov_b32 s88, 0                                                       ; schedules/ping_pong.cpp:267
+  .loc 6 268 0
+  s_mov_b32 s89, 0x10400                                                 ; schedules/ping_pong.cpp:268
+  .loc 6 269 0
+  v_mov_b32_e32 v121, v192                                               ; schedules/ping_pong.cpp:269
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s92, s92, 0                                                  ; schedules/walk.cpp:19
   .loc 4 118 0
   s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0                                                  ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded                                           ; schedules/walk.cpp:28
   .loc 4 130 0
   s_add_u32 m0, s88, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 4 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded:
   .loc 4 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s92, s92, 0                                                  ; schedules/walk.cpp:19
   .loc 4 118 0
   s_min_u32 s82, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0                                                  ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_2                                         ; schedules/walk.cpp:28
   .loc 4 130 0
   s_add_u32 m0, s88, s85                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 4 128 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_2:
   .loc 4 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s92, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s92, s92, 0x80                                               ; schedules/walk.cpp:19
   .loc 4 118 0
   s_min_u32 s78, s92, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_3                                         ; schedules/walk.cpp:28
   .loc 4 130 0
   s_add_u32 m0, s91, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 4 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_3:
   .loc 4 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 5 246 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:246
-  .loc 5 195 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:195
-  .loc 5 197 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:197
-  .loc 5 200 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:200
+  .loc 6 272 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:272
+  .loc 6 208 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:208
+  .loc 6 210 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:210
+  .loc 6 213 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:213
 other_group:
-  .loc 5 250 0
-  s_cmp_eq_u32 s72, 0                                                    ; schedules/ping_pong.cpp:250
-  .loc 5 251 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:251
-  .loc 5 155 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:155
+  .loc 6 276 0
+  s_cmp_eq_u32 s72, 0                                                    ; schedules/ping_pong.cpp:276
+  .loc 6 277 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:277
+  .loc 6 169 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:169
   .loc 4 167 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
+  ds_read_b128 a[16:19], v121                                            ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  ds_read_b128 a[20:23], v121 offset:32                                  ; schedules/tiles.cpp:168
   .loc 4 167 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
+  ds_read_b128 a[24:27], v121 offset:512                                 ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  ds_read_b128 a[28:31], v121 offset:544                                 ; schedules/tiles.cpp:168
   .loc 4 167 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[32:35], v121 offset:4160                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[36:39], v121 offset:4192                                ; schedules/tiles.cpp:168
   .loc 4 167 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[40:43], v121 offset:4672                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
-  .loc 5 35 0
+  ds_read_b128 a[44:47], v121 offset:4704                                ; schedules/tiles.cpp:168
+  .loc 6 35 0
   s_setprio 1                                                            ; schedules/ping_pong.cpp:35
-  .loc 5 38 0
+  .loc 6 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:50
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v238
-  v_cmp_lt_i32_e64 s[96:97], 2, v238
-  v_cmp_lt_i32_e64 s[98:99], 3, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v24, v239, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v25, v239, v171, s[94:95]
-  v_cndmask_b32_e64 v26, v239, v172, s[96:97]
-  v_cndmask_b32_e64 v27, v239, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v238
-  v_cmp_lt_i32_e64 s[96:97], 10, v238
-  v_cmp_lt_i32_e64 s[98:99], 11, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v28, v239, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v29, v239, v175, s[94:95]
-  v_cndmask_b32_e64 v30, v239, v176, s[96:97]
-  v_cndmask_b32_e64 v31, v239, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v238
-  v_cmp_lt_i32_e64 s[96:97], 18, v238
-  v_cmp_lt_i32_e64 s[98:99], 19, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v32, v239, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v33, v239, v179, s[94:95]
-  v_cndmask_b32_e64 v34, v239, v180, s[96:97]
-  v_cndmask_b32_e64 v35, v239, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v238
-  v_cmp_lt_i32_e64 s[96:97], 26, v238
-  v_cmp_lt_i32_e64 s[98:99], 27, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v36, v239, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v37, v239, v183, s[94:95]
-  v_cndmask_b32_e64 v38, v239, v184, s[96:97]
-  v_cndmask_b32_e64 v39, v239, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done                                                    ; schedules/products.cpp:90
+  .loc 5 108 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:110
+  .loc 5 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 5 115 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:115
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  .loc 5 52 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  .loc 5 53 0
+  v_subrev_u32_e32 v194, s87, v194                                       ; schedules/products.cpp:53
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v194
+  v_cmp_lt_i32_e64 s[96:97], 2, v194
+  v_cmp_lt_i32_e64 s[98:99], 3, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v12, v195, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v13, v195, v93, s[94:95]
+  v_cndmask_b32_e64 v14, v195, v94, s[96:97]
+  v_cndmask_b32_e64 v15, v195, v95, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v194
+  v_cmp_lt_i32_e64 s[96:97], 10, v194
+  v_cmp_lt_i32_e64 s[98:99], 11, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v16, v195, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v17, v195, v97, s[94:95]
+  v_cndmask_b32_e64 v18, v195, v98, s[96:97]
+  v_cndmask_b32_e64 v19, v195, v99, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v194
+  v_cmp_lt_i32_e64 s[96:97], 18, v194
+  v_cmp_lt_i32_e64 s[98:99], 19, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v20, v195, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v21, v195, v101, s[94:95]
+  v_cndmask_b32_e64 v22, v195, v102, s[96:97]
+  v_cndmask_b32_e64 v23, v195, v103, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v194
+  v_cmp_lt_i32_e64 s[96:97], 26, v194
+  v_cmp_lt_i32_e64 s[98:99], 27, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v24, v195, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v25, v195, v105, s[94:95]
+  v_cndmask_b32_e64 v26, v195, v106, s[96:97]
+  v_cndmask_b32_e64 v27, v195, v107, s[98:99]
+  .loc 5 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 119 0
+  s_branch block_done                                                    ; schedules/products.cpp:119
 block_seen:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done                                                    ; schedules/products.cpp:93
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 122 0
+  s_branch block_done                                                    ; schedules/products.cpp:122
 block_hidden:
-  .loc 7 95 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:95
+  .loc 5 124 0
+  v_mov_b32_e32 v12, 0xff800000                                          ; schedules/products.cpp:124
+  v_mov_b32_e32 v13, 0xff800000
+  v_mov_b32_e32 v14, 0xff800000
+  v_mov_b32_e32 v15, 0xff800000
+  v_mov_b32_e32 v16, 0xff800000
+  v_mov_b32_e32 v17, 0xff800000
+  v_mov_b32_e32 v18, 0xff800000
+  v_mov_b32_e32 v19, 0xff800000
+  v_mov_b32_e32 v20, 0xff800000
+  v_mov_b32_e32 v21, 0xff800000
+  v_mov_b32_e32 v22, 0xff800000
+  v_mov_b32_e32 v23, 0xff800000
+  v_mov_b32_e32 v24, 0xff800000
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
-  v_mov_b32_e32 v28, 0xff800000
+block_done:
+  .loc 4 167 0
+  ds_read_b128 a[16:19], v121 offset:8320                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[20:23], v121 offset:8352                                ; schedules/tiles.cpp:168
+  .loc 7 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 7 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
+  .loc 4 119 0
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 108 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:110
+  .loc 5 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 5 115 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:115
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  .loc 5 52 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  .loc 5 53 0
+  v_subrev_u32_e32 v194, s87, v194                                       ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:54
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v194
+  v_cmp_lt_i32_e64 s[96:97], 2, v194
+  v_cmp_lt_i32_e64 s[98:99], 3, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v28, v195, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v29, v195, v93, s[94:95]
+  v_cndmask_b32_e64 v30, v195, v94, s[96:97]
+  v_cndmask_b32_e64 v31, v195, v95, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v194
+  v_cmp_lt_i32_e64 s[96:97], 10, v194
+  v_cmp_lt_i32_e64 s[98:99], 11, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v32, v195, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v33, v195, v97, s[94:95]
+  v_cndmask_b32_e64 v34, v195, v98, s[96:97]
+  v_cndmask_b32_e64 v35, v195, v99, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v194
+  v_cmp_lt_i32_e64 s[96:97], 18, v194
+  v_cmp_lt_i32_e64 s[98:99], 19, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v36, v195, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v37, v195, v101, s[94:95]
+  v_cndmask_b32_e64 v38, v195, v102, s[96:97]
+  v_cndmask_b32_e64 v39, v195, v103, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v194
+  v_cmp_lt_i32_e64 s[96:97], 26, v194
+  v_cmp_lt_i32_e64 s[98:99], 27, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v40, v195, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v41, v195, v105, s[94:95]
+  v_cndmask_b32_e64 v42, v195, v106, s[96:97]
+  v_cndmask_b32_e64 v43, v195, v107, s[98:99]
+  .loc 5 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 119 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:119
+block_seen_2:
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 122 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:122
+block_hidden_2:
+  .loc 5 124 0
+  v_mov_b32_e32 v28, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v29, 0xff800000
   v_mov_b32_e32 v30, 0xff800000
   v_mov_b32_e32 v31, 0xff800000
@@ -1068,2287 +1187,156 @@ block_hidden:
   v_mov_b32_e32 v37, 0xff800000
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
-block_done:
-  .loc 4 167 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
-  .loc 6 18 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
-  .loc 4 118 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
-  .loc 4 119 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v238, 32, v238                                        ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v238
-  v_cmp_lt_i32_e64 s[96:97], 2, v238
-  v_cmp_lt_i32_e64 s[98:99], 3, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v40, v239, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v41, v239, v171, s[94:95]
-  v_cndmask_b32_e64 v42, v239, v172, s[96:97]
-  v_cndmask_b32_e64 v43, v239, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v238
-  v_cmp_lt_i32_e64 s[96:97], 10, v238
-  v_cmp_lt_i32_e64 s[98:99], 11, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v44, v239, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v45, v239, v175, s[94:95]
-  v_cndmask_b32_e64 v46, v239, v176, s[96:97]
-  v_cndmask_b32_e64 v47, v239, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v238
-  v_cmp_lt_i32_e64 s[96:97], 18, v238
-  v_cmp_lt_i32_e64 s[98:99], 19, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v48, v239, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v49, v239, v179, s[94:95]
-  v_cndmask_b32_e64 v50, v239, v180, s[96:97]
-  v_cndmask_b32_e64 v51, v239, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v238
-  v_cmp_lt_i32_e64 s[96:97], 26, v238
-  v_cmp_lt_i32_e64 s[98:99], 27, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v52, v239, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v53, v239, v183, s[94:95]
-  v_cndmask_b32_e64 v54, v239, v184, s[96:97]
-  v_cndmask_b32_e64 v55, v239, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:90
-block_seen_2:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:93
-block_hidden_2:
-  .loc 7 95 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v40, 0xff800000
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
-  v_mov_b32_e32 v44, 0xff800000
-  v_mov_b32_e32 v45, 0xff800000
-  v_mov_b32_e32 v46, 0xff800000
-  v_mov_b32_e32 v47, 0xff800000
-  v_mov_b32_e32 v48, 0xff800000
-  v_mov_b32_e32 v49, 0xff800000
-  v_mov_b32_e32 v50, 0xff800000
-  v_mov_b32_e32 v51, 0xff800000
-  v_mov_b32_e32 v52, 0xff800000
-  v_mov_b32_e32 v53, 0xff800000
-  v_mov_b32_e32 v54, 0xff800000
-  v_mov_b32_e32 v55, 0xff800000
 block_done_2:
   .loc 4 167 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[24:27], v121 offset:8832                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
-  .loc 6 26 0
+  ds_read_b128 a[28:31], v121 offset:8864                                ; schedules/tiles.cpp:168
+  .loc 7 26 0
   s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_4                                         ; schedules/walk.cpp:28
   .loc 4 130 0
   s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 4 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_4:
-  .loc 5 38 0
+  .loc 6 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 108 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:110
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[32:39], a[8:15], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
   .loc 4 167 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
+  ds_read_b128 a[32:35], v121 offset:12480                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
+  ds_read_b128 a[36:39], v121 offset:12512                               ; schedules/tiles.cpp:168
   .loc 4 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 5 38 0
+  .loc 6 38 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 108 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:110
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[40:47], a[8:15], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
   .loc 4 167 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
+  ds_read_b128 a[40:43], v121 offset:12992                               ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
-  .loc 6 18 0
+  ds_read_b128 a[44:47], v121 offset:13024                               ; schedules/tiles.cpp:168
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
   .loc 4 118 0
   s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 5 40 0
+  .loc 6 40 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v238, 64, v238                                        ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v238
-  v_cmp_lt_i32_e64 s[96:97], 2, v238
-  v_cmp_lt_i32_e64 s[98:99], 3, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v56, v239, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v57, v239, v171, s[94:95]
-  v_cndmask_b32_e64 v58, v239, v172, s[96:97]
-  v_cndmask_b32_e64 v59, v239, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v238
-  v_cmp_lt_i32_e64 s[96:97], 10, v238
-  v_cmp_lt_i32_e64 s[98:99], 11, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v60, v239, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v61, v239, v175, s[94:95]
-  v_cndmask_b32_e64 v62, v239, v176, s[96:97]
-  v_cndmask_b32_e64 v63, v239, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v238
-  v_cmp_lt_i32_e64 s[96:97], 18, v238
-  v_cmp_lt_i32_e64 s[98:99], 19, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v64, v239, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v65, v239, v179, s[94:95]
-  v_cndmask_b32_e64 v66, v239, v180, s[96:97]
-  v_cndmask_b32_e64 v67, v239, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v238
-  v_cmp_lt_i32_e64 s[96:97], 26, v238
-  v_cmp_lt_i32_e64 s[98:99], 27, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v68, v239, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v69, v239, v183, s[94:95]
-  v_cndmask_b32_e64 v70, v239, v184, s[96:97]
-  v_cndmask_b32_e64 v71, v239, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:90
-block_seen_3:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:93
-block_hidden_5:
-  .loc 7 95 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:95
-  v_mov_b32_e32 v57, 0xff800000
-  v_mov_b32_e32 v58, 0xff800000
-  v_mov_b32_e32 v59, 0xff800000
-  v_mov_b32_e32 v60, 0xff800000
-  v_mov_b32_e32 v61, 0xff800000
-  v_mov_b32_e32 v62, 0xff800000
-  v_mov_b32_e32 v63, 0xff800000
-  v_mov_b32_e32 v64, 0xff800000
-  v_mov_b32_e32 v65, 0xff800000
-  v_mov_b32_e32 v66, 0xff800000
-  v_mov_b32_e32 v67, 0xff800000
-  v_mov_b32_e32 v68, 0xff800000
-  v_mov_b32_e32 v69, 0xff800000
-  v_mov_b32_e32 v70, 0xff800000
-  v_mov_b32_e32 v71, 0xff800000
-block_done_5:
-  .loc 6 10 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:28
-  .loc 4 130 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
-  .loc 4 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 4 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
-  .loc 4 128 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
-  .loc 4 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 4 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
-tile_unneeded_5:
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v239, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v238, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v238, 2, v238                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v238, v3, v238                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v238, s87, v238                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v238, 0x60, v238                                      ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v238                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v238
-  v_cmp_lt_i32_e64 s[96:97], 2, v238
-  v_cmp_lt_i32_e64 s[98:99], 3, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v72, v239, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v73, v239, v171, s[94:95]
-  v_cndmask_b32_e64 v74, v239, v172, s[96:97]
-  v_cndmask_b32_e64 v75, v239, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v238                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v238
-  v_cmp_lt_i32_e64 s[96:97], 10, v238
-  v_cmp_lt_i32_e64 s[98:99], 11, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v76, v239, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v77, v239, v175, s[94:95]
-  v_cndmask_b32_e64 v78, v239, v176, s[96:97]
-  v_cndmask_b32_e64 v79, v239, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v238                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v238
-  v_cmp_lt_i32_e64 s[96:97], 18, v238
-  v_cmp_lt_i32_e64 s[98:99], 19, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v80, v239, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v81, v239, v179, s[94:95]
-  v_cndmask_b32_e64 v82, v239, v180, s[96:97]
-  v_cndmask_b32_e64 v83, v239, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v238                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v238
-  v_cmp_lt_i32_e64 s[96:97], 26, v238
-  v_cmp_lt_i32_e64 s[98:99], 27, v238
-  .loc 7 57 0
-  v_cndmask_b32_e64 v84, v239, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v85, v239, v183, s[94:95]
-  v_cndmask_b32_e64 v86, v239, v184, s[96:97]
-  v_cndmask_b32_e64 v87, v239, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:90
-block_seen_4:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:93
-block_hidden_6:
-  .loc 7 95 0
-  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:95
-  v_mov_b32_e32 v73, 0xff800000
-  v_mov_b32_e32 v74, 0xff800000
-  v_mov_b32_e32 v75, 0xff800000
-  v_mov_b32_e32 v76, 0xff800000
-  v_mov_b32_e32 v77, 0xff800000
-  v_mov_b32_e32 v78, 0xff800000
-  v_mov_b32_e32 v79, 0xff800000
-  v_mov_b32_e32 v80, 0xff800000
-  v_mov_b32_e32 v81, 0xff800000
-  v_mov_b32_e32 v82, 0xff800000
-  v_mov_b32_e32 v83, 0xff800000
-  v_mov_b32_e32 v84, 0xff800000
-  v_mov_b32_e32 v85, 0xff800000
-  v_mov_b32_e32 v86, 0xff800000
-  v_mov_b32_e32 v87, 0xff800000
-block_done_6:
-  .loc 4 139 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
-  .loc 4 140 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(2)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_7:
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_8:
-  .loc 5 47 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
-  .loc 5 158 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:158
-  .loc 2 128 0
-  v_max3_f32 v238, v24, v25, v26                                         ; schedules/softmax.cpp:128
-  .loc 2 124 0
-  s_nop 12                                                               ; schedules/softmax.cpp:124
-  .loc 2 128 0
-  v_max3_f32 v239, v56, v57, v58                                         ; schedules/softmax.cpp:128
-  .loc 2 129 0
-  v_max3_f32 v238, v238, v27, v28                                        ; schedules/softmax.cpp:129
-  v_max3_f32 v239, v239, v59, v60
-  v_max3_f32 v238, v238, v29, v30
-  v_max3_f32 v239, v239, v61, v62
-  v_max3_f32 v238, v238, v31, v32
-  v_max3_f32 v239, v239, v63, v64
-  v_max3_f32 v238, v238, v33, v34
-  v_max3_f32 v239, v239, v65, v66
-  v_max3_f32 v238, v238, v35, v36
-  v_max3_f32 v239, v239, v67, v68
-  v_max3_f32 v238, v238, v37, v38
-  v_max3_f32 v239, v239, v69, v70
-  v_max3_f32 v238, v238, v39, v40
-  v_max3_f32 v239, v239, v71, v72
-  v_max3_f32 v238, v238, v41, v42
-  v_max3_f32 v239, v239, v73, v74
-  v_max3_f32 v238, v238, v43, v44
-  v_max3_f32 v239, v239, v75, v76
-  v_max3_f32 v238, v238, v45, v46
-  v_max3_f32 v239, v239, v77, v78
-  v_max3_f32 v238, v238, v47, v48
-  v_max3_f32 v239, v239, v79, v80
-  v_max3_f32 v238, v238, v49, v50
-  v_max3_f32 v239, v239, v81, v82
-  v_max3_f32 v238, v238, v51, v52
-  v_max3_f32 v239, v239, v83, v84
-  v_max3_f32 v238, v238, v53, v54
-  v_max3_f32 v239, v239, v85, v86
-  .loc 2 130 0
-  v_max_f32_e32 v238, v238, v55                                          ; schedules/softmax.cpp:130
-  v_max_f32_e32 v239, v239, v87
-  .loc 2 131 0
-  v_mov_b32_e32 v240, v238                                               ; schedules/softmax.cpp:131
-  v_mov_b32_e32 v241, v239
-  .loc 2 133 0
-  s_nop 0                                                                ; schedules/softmax.cpp:133
-  .loc 2 134 0
-  v_permlane32_swap_b32_e32 v238, v240                                   ; schedules/softmax.cpp:134
-  v_permlane32_swap_b32_e32 v239, v241
-  .loc 2 135 0
-  v_max_f32_e32 v238, v238, v240                                         ; schedules/softmax.cpp:135
-  v_max_f32_e32 v239, v239, v241
-  .loc 2 153 0
-  v_max_f32_e32 v240, v238, v239                                         ; schedules/softmax.cpp:153
-  .loc 2 154 0
-  v_max_f32_e32 v240, 0x9a800000, v240                                   ; schedules/softmax.cpp:154
-  .loc 2 142 0
-  v_sub_f32_e32 v24, v24, v240                                           ; schedules/softmax.cpp:142
-  v_sub_f32_e32 v25, v25, v240
-  v_sub_f32_e32 v26, v26, v240
-  v_sub_f32_e32 v27, v27, v240
-  v_sub_f32_e32 v28, v28, v240
-  v_sub_f32_e32 v29, v29, v240
-  v_sub_f32_e32 v30, v30, v240
-  v_sub_f32_e32 v31, v31, v240
-  v_sub_f32_e32 v32, v32, v240
-  v_sub_f32_e32 v33, v33, v240
-  v_sub_f32_e32 v34, v34, v240
-  v_sub_f32_e32 v35, v35, v240
-  v_sub_f32_e32 v36, v36, v240
-  v_sub_f32_e32 v37, v37, v240
-  v_sub_f32_e32 v38, v38, v240
-  v_sub_f32_e32 v39, v39, v240
-  v_sub_f32_e32 v40, v40, v240
-  v_sub_f32_e32 v41, v41, v240
-  v_sub_f32_e32 v42, v42, v240
-  v_sub_f32_e32 v43, v43, v240
-  v_sub_f32_e32 v44, v44, v240
-  v_sub_f32_e32 v45, v45, v240
-  v_sub_f32_e32 v46, v46, v240
-  v_sub_f32_e32 v47, v47, v240
-  v_sub_f32_e32 v48, v48, v240
-  v_sub_f32_e32 v49, v49, v240
-  v_sub_f32_e32 v50, v50, v240
-  v_sub_f32_e32 v51, v51, v240
-  v_sub_f32_e32 v52, v52, v240
-  v_sub_f32_e32 v53, v53, v240
-  v_sub_f32_e32 v54, v54, v240
-  v_sub_f32_e32 v55, v55, v240
-  v_sub_f32_e32 v56, v56, v240
-  v_sub_f32_e32 v57, v57, v240
-  v_sub_f32_e32 v58, v58, v240
-  v_sub_f32_e32 v59, v59, v240
-  v_sub_f32_e32 v60, v60, v240
-  v_sub_f32_e32 v61, v61, v240
-  v_sub_f32_e32 v62, v62, v240
-  v_sub_f32_e32 v63, v63, v240
-  v_sub_f32_e32 v64, v64, v240
-  v_sub_f32_e32 v65, v65, v240
-  v_sub_f32_e32 v66, v66, v240
-  v_sub_f32_e32 v67, v67, v240
-  v_sub_f32_e32 v68, v68, v240
-  v_sub_f32_e32 v69, v69, v240
-  v_sub_f32_e32 v70, v70, v240
-  v_sub_f32_e32 v71, v71, v240
-  v_sub_f32_e32 v72, v72, v240
-  v_sub_f32_e32 v73, v73, v240
-  v_sub_f32_e32 v74, v74, v240
-  v_sub_f32_e32 v75, v75, v240
-  v_sub_f32_e32 v76, v76, v240
-  v_sub_f32_e32 v77, v77, v240
-  v_sub_f32_e32 v78, v78, v240
-  v_sub_f32_e32 v79, v79, v240
-  v_sub_f32_e32 v80, v80, v240
-  v_sub_f32_e32 v81, v81, v240
-  v_sub_f32_e32 v82, v82, v240
-  v_sub_f32_e32 v83, v83, v240
-  v_sub_f32_e32 v84, v84, v240
-  v_sub_f32_e32 v85, v85, v240
-  v_sub_f32_e32 v86, v86, v240
-  v_sub_f32_e32 v87, v87, v240
-  .loc 2 143 0
-  v_sub_f32_e32 v170, v170, v240                                         ; schedules/softmax.cpp:143
-  v_sub_f32_e32 v171, v171, v240
-  v_sub_f32_e32 v172, v172, v240
-  v_sub_f32_e32 v173, v173, v240
-  v_sub_f32_e32 v174, v174, v240
-  v_sub_f32_e32 v175, v175, v240
-  v_sub_f32_e32 v176, v176, v240
-  v_sub_f32_e32 v177, v177, v240
-  v_sub_f32_e32 v178, v178, v240
-  v_sub_f32_e32 v179, v179, v240
-  v_sub_f32_e32 v180, v180, v240
-  v_sub_f32_e32 v181, v181, v240
-  v_sub_f32_e32 v182, v182, v240
-  v_sub_f32_e32 v183, v183, v240
-  v_sub_f32_e32 v184, v184, v240
-  v_sub_f32_e32 v185, v185, v240
-  .loc 2 144 0
-  v_sub_f32_e32 v238, v238, v240                                         ; schedules/softmax.cpp:144
-  v_sub_f32_e32 v239, v239, v240
-  .loc 2 175 0
-  v_fma_f32 v186, v238, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v239, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v24                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v25
-  v_mul_f32_e32 v90, s69, v26
-  v_mul_f32_e32 v91, s69, v27
-  v_mul_f32_e32 v92, s69, v28
-  v_mul_f32_e32 v93, s69, v29
-  v_mul_f32_e32 v94, s69, v30
-  v_mul_f32_e32 v95, s69, v31
-  v_mul_f32_e32 v96, s69, v32
-  v_mul_f32_e32 v97, s69, v33
-  v_mul_f32_e32 v98, s69, v34
-  v_mul_f32_e32 v99, s69, v35
-  v_mul_f32_e32 v100, s69, v36
-  v_mul_f32_e32 v101, s69, v37
-  v_mul_f32_e32 v102, s69, v38
-  v_mul_f32_e32 v103, s69, v39
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v40                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v41
-  v_mul_f32_e32 v90, s69, v42
-  v_mul_f32_e32 v91, s69, v43
-  v_mul_f32_e32 v92, s69, v44
-  v_mul_f32_e32 v93, s69, v45
-  v_mul_f32_e32 v94, s69, v46
-  v_mul_f32_e32 v95, s69, v47
-  v_mul_f32_e32 v96, s69, v48
-  v_mul_f32_e32 v97, s69, v49
-  v_mul_f32_e32 v98, s69, v50
-  v_mul_f32_e32 v99, s69, v51
-  v_mul_f32_e32 v100, s69, v52
-  v_mul_f32_e32 v101, s69, v53
-  v_mul_f32_e32 v102, s69, v54
-  v_mul_f32_e32 v103, s69, v55
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v56                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v57
-  v_mul_f32_e32 v90, s69, v58
-  v_mul_f32_e32 v91, s69, v59
-  v_mul_f32_e32 v92, s69, v60
-  v_mul_f32_e32 v93, s69, v61
-  v_mul_f32_e32 v94, s69, v62
-  v_mul_f32_e32 v95, s69, v63
-  v_mul_f32_e32 v96, s69, v64
-  v_mul_f32_e32 v97, s69, v65
-  v_mul_f32_e32 v98, s69, v66
-  v_mul_f32_e32 v99, s69, v67
-  v_mul_f32_e32 v100, s69, v68
-  v_mul_f32_e32 v101, s69, v69
-  v_mul_f32_e32 v102, s69, v70
-  v_mul_f32_e32 v103, s69, v71
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v72                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v73
-  v_mul_f32_e32 v90, s69, v74
-  v_mul_f32_e32 v91, s69, v75
-  v_mul_f32_e32 v92, s69, v76
-  v_mul_f32_e32 v93, s69, v77
-  v_mul_f32_e32 v94, s69, v78
-  v_mul_f32_e32 v95, s69, v79
-  v_mul_f32_e32 v96, s69, v80
-  v_mul_f32_e32 v97, s69, v81
-  v_mul_f32_e32 v98, s69, v82
-  v_mul_f32_e32 v99, s69, v83
-  v_mul_f32_e32 v100, s69, v84
-  v_mul_f32_e32 v101, s69, v85
-  v_mul_f32_e32 v102, s69, v86
-  v_mul_f32_e32 v103, s69, v87
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v240
-  v_fma_f32 v26, v26, s70, v240
-  v_fma_f32 v27, v27, s70, v240
-  v_fma_f32 v28, v28, s70, v240
-  v_fma_f32 v29, v29, s70, v240
-  v_fma_f32 v30, v30, s70, v240
-  v_fma_f32 v31, v31, s70, v240
-  v_fma_f32 v32, v32, s70, v240
-  v_fma_f32 v33, v33, s70, v240
-  v_fma_f32 v34, v34, s70, v240
-  v_fma_f32 v35, v35, s70, v240
-  v_fma_f32 v36, v36, s70, v240
-  v_fma_f32 v37, v37, s70, v240
-  v_fma_f32 v38, v38, s70, v240
-  v_fma_f32 v39, v39, s70, v240
-  v_fma_f32 v40, v40, s70, v240
-  v_fma_f32 v41, v41, s70, v240
-  v_fma_f32 v42, v42, s70, v240
-  v_fma_f32 v43, v43, s70, v240
-  v_fma_f32 v44, v44, s70, v240
-  v_fma_f32 v45, v45, s70, v240
-  v_fma_f32 v46, v46, s70, v240
-  v_fma_f32 v47, v47, s70, v240
-  v_fma_f32 v48, v48, s70, v240
-  v_fma_f32 v49, v49, s70, v240
-  v_fma_f32 v50, v50, s70, v240
-  v_fma_f32 v51, v51, s70, v240
-  v_fma_f32 v52, v52, s70, v240
-  v_fma_f32 v53, v53, s70, v240
-  v_fma_f32 v54, v54, s70, v240
-  v_fma_f32 v55, v55, s70, v240
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v240, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v240, v240, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v240                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v240
-  v_fma_f32 v58, v58, s70, v240
-  v_fma_f32 v59, v59, s70, v240
-  v_fma_f32 v60, v60, s70, v240
-  v_fma_f32 v61, v61, s70, v240
-  v_fma_f32 v62, v62, s70, v240
-  v_fma_f32 v63, v63, s70, v240
-  v_fma_f32 v64, v64, s70, v240
-  v_fma_f32 v65, v65, s70, v240
-  v_fma_f32 v66, v66, s70, v240
-  v_fma_f32 v67, v67, s70, v240
-  v_fma_f32 v68, v68, s70, v240
-  v_fma_f32 v69, v69, s70, v240
-  v_fma_f32 v70, v70, s70, v240
-  v_fma_f32 v71, v71, s70, v240
-  v_fma_f32 v72, v72, s70, v240
-  v_fma_f32 v73, v73, s70, v240
-  v_fma_f32 v74, v74, s70, v240
-  v_fma_f32 v75, v75, s70, v240
-  v_fma_f32 v76, v76, s70, v240
-  v_fma_f32 v77, v77, s70, v240
-  v_fma_f32 v78, v78, s70, v240
-  v_fma_f32 v79, v79, s70, v240
-  v_fma_f32 v80, v80, s70, v240
-  v_fma_f32 v81, v81, s70, v240
-  v_fma_f32 v82, v82, s70, v240
-  v_fma_f32 v83, v83, s70, v240
-  v_fma_f32 v84, v84, s70, v240
-  v_fma_f32 v85, v85, s70, v240
-  v_fma_f32 v86, v86, s70, v240
-  v_fma_f32 v87, v87, s70, v240
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 6 10 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 68 0
-  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
-  .loc 6 69 0
-  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
-  .loc 6 70 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
-  .loc 6 71 0
-  v_add_u32_e32 v23, s88, v204                                           ; schedules/walk.cpp:71
-  .loc 6 72 0
-  v_add_u32_e32 v168, s89, v205                                          ; schedules/walk.cpp:72
-  .loc 5 66 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
-  .loc 5 67 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:67
-  .loc 4 167 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
-  .loc 4 167 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
-  .loc 4 167 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
-  .loc 4 167 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
-no_more_scores:
-  .loc 5 160 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:160
-  .loc 5 121 0
-  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:121
-  .loc 5 122 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:122
-whole_tiles:
-  .loc 5 124 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:124
-  .loc 5 35 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 167 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
-  .loc 6 18 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
-  .loc 4 118 0
-  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
-  .loc 4 119 0
-  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 167 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
-  .loc 6 26 0
-  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:28
-  .loc 4 130 0
-  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
-  .loc 4 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
-  .loc 4 128 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
-  .loc 4 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
-tile_unneeded_6:
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 167 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
-  .loc 4 139 0
-  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
-  .loc 4 140 0
-  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 167 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
-  .loc 6 18 0
-  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
-  .loc 4 118 0
-  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
-  .loc 4 119 0
-  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:256
-  ds_read_b64_tr_b8 v[210:211], v168 offset:512
-  ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  .loc 6 10 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
-  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:28
-  .loc 4 130 0
-  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
-  .loc 4 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 4 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
-  .loc 4 128 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
-  .loc 4 131 0
-  s_nop 0                                                                ; schedules/tiles.cpp:131
-  .loc 4 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
-tile_unneeded_7:
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:288
-  ds_read_b64_tr_b8 v[218:219], v168 offset:544
-  ds_read_b64_tr_b8 v[220:221], v168 offset:800
-  .loc 4 139 0
-  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
-  .loc 4 140 0
-  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:320
-  ds_read_b64_tr_b8 v[226:227], v168 offset:576
-  ds_read_b64_tr_b8 v[228:229], v168 offset:832
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:352
-  ds_read_b64_tr_b8 v[234:235], v168 offset:608
-  ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:8576
-  ds_read_b64_tr_b8 v[210:211], v168 offset:8832
-  ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:8608
-  ds_read_b64_tr_b8 v[218:219], v168 offset:8864
-  ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:8640
-  ds_read_b64_tr_b8 v[226:227], v168 offset:8896
-  ds_read_b64_tr_b8 v[228:229], v168 offset:9152
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:8672
-  ds_read_b64_tr_b8 v[234:235], v168 offset:8928
-  ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 47 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
-  .loc 5 126 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:126
-  .loc 2 128 0
-  v_max3_f32 v238, v24, v25, v26                                         ; schedules/softmax.cpp:128
-  v_max3_f32 v239, v56, v57, v58
-  .loc 2 129 0
-  v_max3_f32 v238, v238, v27, v28                                        ; schedules/softmax.cpp:129
-  v_max3_f32 v239, v239, v59, v60
-  v_max3_f32 v238, v238, v29, v30
-  v_max3_f32 v239, v239, v61, v62
-  v_max3_f32 v238, v238, v31, v32
-  v_max3_f32 v239, v239, v63, v64
-  v_max3_f32 v238, v238, v33, v34
-  v_max3_f32 v239, v239, v65, v66
-  v_max3_f32 v238, v238, v35, v36
-  v_max3_f32 v239, v239, v67, v68
-  v_max3_f32 v238, v238, v37, v38
-  v_max3_f32 v239, v239, v69, v70
-  v_max3_f32 v238, v238, v39, v40
-  v_max3_f32 v239, v239, v71, v72
-  v_max3_f32 v238, v238, v41, v42
-  v_max3_f32 v239, v239, v73, v74
-  v_max3_f32 v238, v238, v43, v44
-  v_max3_f32 v239, v239, v75, v76
-  v_max3_f32 v238, v238, v45, v46
-  v_max3_f32 v239, v239, v77, v78
-  v_max3_f32 v238, v238, v47, v48
-  v_max3_f32 v239, v239, v79, v80
-  v_max3_f32 v238, v238, v49, v50
-  v_max3_f32 v239, v239, v81, v82
-  v_max3_f32 v238, v238, v51, v52
-  v_max3_f32 v239, v239, v83, v84
-  v_max3_f32 v238, v238, v53, v54
-  v_max3_f32 v239, v239, v85, v86
-  .loc 2 130 0
-  v_max_f32_e32 v238, v238, v55                                          ; schedules/softmax.cpp:130
-  v_max_f32_e32 v239, v239, v87
-  .loc 2 131 0
-  v_mov_b32_e32 v241, v238                                               ; schedules/softmax.cpp:131
-  v_mov_b32_e32 v242, v239
-  .loc 2 162 0
-  v_lshlrev_b32_e32 v243, 23, v186                                       ; schedules/softmax.cpp:162
-  v_lshlrev_b32_e32 v244, 23, v187
-  .loc 2 165 0
-  v_fma_f32 v169, v243, v188, v169                                       ; schedules/softmax.cpp:165
-  v_fma_f32 v169, v244, v192, v169
-  .loc 2 169 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:169
-  v_mov_b32_e32 v192, 0
-  .loc 2 134 0
-  v_permlane32_swap_b32_e32 v238, v241                                   ; schedules/softmax.cpp:134
-  v_permlane32_swap_b32_e32 v239, v242
-  .loc 2 135 0
-  v_max_f32_e32 v238, v238, v241                                         ; schedules/softmax.cpp:135
-  v_max_f32_e32 v239, v239, v242
-  .loc 2 175 0
-  v_fma_f32 v186, v238, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v239, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 195 0
-  s_flbit_i32_b32 s91, s87                                               ; schedules/softmax.cpp:195
-  .loc 2 196 0
-  s_lshl_b32 s91, s91, 23                                                ; schedules/softmax.cpp:196
-  .loc 2 197 0
-  s_sub_u32 s91, s86, s91                                                ; schedules/softmax.cpp:197
-  .loc 2 198 0
-  v_max3_f32 v240, v238, v239, 0                                         ; schedules/softmax.cpp:198
-  .loc 2 199 0
-  v_max_f32_e32 v241, v186, v187                                         ; schedules/softmax.cpp:199
-  .loc 2 200 0
-  v_cmp_lt_f32_e64 s[92:93], 0, v240                                     ; schedules/softmax.cpp:200
-  .loc 2 201 0
-  v_min_f32_e32 v241, 0x4b0000e3, v241                                   ; schedules/softmax.cpp:201
-  .loc 2 202 0
-  v_lshlrev_b32_e32 v241, 23, v241                                       ; schedules/softmax.cpp:202
-  .loc 2 203 0
-  v_mul_f32_e32 v241, s91, v241                                          ; schedules/softmax.cpp:203
-  .loc 2 204 0
-  v_cmp_lt_f32_e32 vcc, v169, v241                                       ; schedules/softmax.cpp:204
-  .loc 2 205 0
-  s_and_b64 vcc, vcc, s[92:93]                                           ; schedules/softmax.cpp:205
-  .loc 2 206 0
-  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:206
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v24                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v25
-  v_mul_f32_e32 v90, s69, v26
-  v_mul_f32_e32 v91, s69, v27
-  v_mul_f32_e32 v92, s69, v28
-  v_mul_f32_e32 v93, s69, v29
-  v_mul_f32_e32 v94, s69, v30
-  v_mul_f32_e32 v95, s69, v31
-  v_mul_f32_e32 v96, s69, v32
-  v_mul_f32_e32 v97, s69, v33
-  v_mul_f32_e32 v98, s69, v34
-  v_mul_f32_e32 v99, s69, v35
-  v_mul_f32_e32 v100, s69, v36
-  v_mul_f32_e32 v101, s69, v37
-  v_mul_f32_e32 v102, s69, v38
-  v_mul_f32_e32 v103, s69, v39
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v40                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v41
-  v_mul_f32_e32 v90, s69, v42
-  v_mul_f32_e32 v91, s69, v43
-  v_mul_f32_e32 v92, s69, v44
-  v_mul_f32_e32 v93, s69, v45
-  v_mul_f32_e32 v94, s69, v46
-  v_mul_f32_e32 v95, s69, v47
-  v_mul_f32_e32 v96, s69, v48
-  v_mul_f32_e32 v97, s69, v49
-  v_mul_f32_e32 v98, s69, v50
-  v_mul_f32_e32 v99, s69, v51
-  v_mul_f32_e32 v100, s69, v52
-  v_mul_f32_e32 v101, s69, v53
-  v_mul_f32_e32 v102, s69, v54
-  v_mul_f32_e32 v103, s69, v55
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v56                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v57
-  v_mul_f32_e32 v90, s69, v58
-  v_mul_f32_e32 v91, s69, v59
-  v_mul_f32_e32 v92, s69, v60
-  v_mul_f32_e32 v93, s69, v61
-  v_mul_f32_e32 v94, s69, v62
-  v_mul_f32_e32 v95, s69, v63
-  v_mul_f32_e32 v96, s69, v64
-  v_mul_f32_e32 v97, s69, v65
-  v_mul_f32_e32 v98, s69, v66
-  v_mul_f32_e32 v99, s69, v67
-  v_mul_f32_e32 v100, s69, v68
-  v_mul_f32_e32 v101, s69, v69
-  v_mul_f32_e32 v102, s69, v70
-  v_mul_f32_e32 v103, s69, v71
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v72                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v73
-  v_mul_f32_e32 v90, s69, v74
-  v_mul_f32_e32 v91, s69, v75
-  v_mul_f32_e32 v92, s69, v76
-  v_mul_f32_e32 v93, s69, v77
-  v_mul_f32_e32 v94, s69, v78
-  v_mul_f32_e32 v95, s69, v79
-  v_mul_f32_e32 v96, s69, v80
-  v_mul_f32_e32 v97, s69, v81
-  v_mul_f32_e32 v98, s69, v82
-  v_mul_f32_e32 v99, s69, v83
-  v_mul_f32_e32 v100, s69, v84
-  v_mul_f32_e32 v101, s69, v85
-  v_mul_f32_e32 v102, s69, v86
-  v_mul_f32_e32 v103, s69, v87
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 301 0
-  v_sub_f32_e32 v241, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v241, v241, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v241                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v241
-  v_fma_f32 v26, v26, s70, v241
-  v_fma_f32 v27, v27, s70, v241
-  v_fma_f32 v28, v28, s70, v241
-  v_fma_f32 v29, v29, s70, v241
-  v_fma_f32 v30, v30, s70, v241
-  v_fma_f32 v31, v31, s70, v241
-  v_fma_f32 v32, v32, s70, v241
-  v_fma_f32 v33, v33, s70, v241
-  v_fma_f32 v34, v34, s70, v241
-  v_fma_f32 v35, v35, s70, v241
-  v_fma_f32 v36, v36, s70, v241
-  v_fma_f32 v37, v37, s70, v241
-  v_fma_f32 v38, v38, s70, v241
-  v_fma_f32 v39, v39, s70, v241
-  v_fma_f32 v40, v40, s70, v241
-  v_fma_f32 v41, v41, s70, v241
-  v_fma_f32 v42, v42, s70, v241
-  v_fma_f32 v43, v43, s70, v241
-  v_fma_f32 v44, v44, s70, v241
-  v_fma_f32 v45, v45, s70, v241
-  v_fma_f32 v46, v46, s70, v241
-  v_fma_f32 v47, v47, s70, v241
-  v_fma_f32 v48, v48, s70, v241
-  v_fma_f32 v49, v49, s70, v241
-  v_fma_f32 v50, v50, s70, v241
-  v_fma_f32 v51, v51, s70, v241
-  v_fma_f32 v52, v52, s70, v241
-  v_fma_f32 v53, v53, s70, v241
-  v_fma_f32 v54, v54, s70, v241
-  v_fma_f32 v55, v55, s70, v241
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v241, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v241, v241, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v241                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v241
-  v_fma_f32 v58, v58, s70, v241
-  v_fma_f32 v59, v59, s70, v241
-  v_fma_f32 v60, v60, s70, v241
-  v_fma_f32 v61, v61, s70, v241
-  v_fma_f32 v62, v62, s70, v241
-  v_fma_f32 v63, v63, s70, v241
-  v_fma_f32 v64, v64, s70, v241
-  v_fma_f32 v65, v65, s70, v241
-  v_fma_f32 v66, v66, s70, v241
-  v_fma_f32 v67, v67, s70, v241
-  v_fma_f32 v68, v68, s70, v241
-  v_fma_f32 v69, v69, s70, v241
-  v_fma_f32 v70, v70, s70, v241
-  v_fma_f32 v71, v71, s70, v241
-  v_fma_f32 v72, v72, s70, v241
-  v_fma_f32 v73, v73, s70, v241
-  v_fma_f32 v74, v74, s70, v241
-  v_fma_f32 v75, v75, s70, v241
-  v_fma_f32 v76, v76, s70, v241
-  v_fma_f32 v77, v77, s70, v241
-  v_fma_f32 v78, v78, s70, v241
-  v_fma_f32 v79, v79, s70, v241
-  v_fma_f32 v80, v80, s70, v241
-  v_fma_f32 v81, v81, s70, v241
-  v_fma_f32 v82, v82, s70, v241
-  v_fma_f32 v83, v83, s70, v241
-  v_fma_f32 v84, v84, s70, v241
-  v_fma_f32 v85, v85, s70, v241
-  v_fma_f32 v86, v86, s70, v241
-  v_fma_f32 v87, v87, s70, v241
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-weighed:
-  .loc 6 10 0
-  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 68 0
-  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
-  .loc 6 69 0
-  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
-  .loc 6 70 0
-  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
-  .loc 6 71 0
-  v_add_u32_e32 v23, s88, v204                                           ; schedules/walk.cpp:71
-  .loc 6 72 0
-  v_add_u32_e32 v168, s89, v205                                          ; schedules/walk.cpp:72
-  .loc 5 66 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
-  .loc 5 67 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:67
-  .loc 4 167 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
-  .loc 4 167 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
-  .loc 4 167 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
-  .loc 4 167 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
-no_more_scores_2:
-  .loc 5 128 0
-  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:128
-  .loc 5 129 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:129
-  .loc 5 130 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:130
-  .loc 5 131 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:131
-references_rise:
-  .loc 2 214 0
-  v_mul_f32_e32 v241, s69, v240                                          ; schedules/softmax.cpp:214
-  .loc 2 215 0
-  v_sub_f32_e32 v170, v170, v240                                         ; schedules/softmax.cpp:215
-  v_sub_f32_e32 v171, v171, v240
-  v_sub_f32_e32 v172, v172, v240
-  v_sub_f32_e32 v173, v173, v240
-  v_sub_f32_e32 v174, v174, v240
-  v_sub_f32_e32 v175, v175, v240
-  v_sub_f32_e32 v176, v176, v240
-  v_sub_f32_e32 v177, v177, v240
-  v_sub_f32_e32 v178, v178, v240
-  v_sub_f32_e32 v179, v179, v240
-  v_sub_f32_e32 v180, v180, v240
-  v_sub_f32_e32 v181, v181, v240
-  v_sub_f32_e32 v182, v182, v240
-  v_sub_f32_e32 v183, v183, v240
-  v_sub_f32_e32 v184, v184, v240
-  v_sub_f32_e32 v185, v185, v240
-  .loc 2 216 0
-  v_sub_f32_e32 v238, v238, v240                                         ; schedules/softmax.cpp:216
-  v_sub_f32_e32 v239, v239, v240
-  .loc 2 175 0
-  v_fma_f32 v186, v238, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v239, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 218 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v241                                 ; schedules/softmax.cpp:218
-  .loc 2 219 0
-  v_exp_f32_e64 v241, -v241                                              ; schedules/softmax.cpp:219
-  .loc 2 220 0
-  s_nop 0                                                                ; schedules/softmax.cpp:220
-  .loc 2 221 0
-  v_mul_f32_e32 v104, v241, v104                                         ; schedules/softmax.cpp:221
-  v_mul_f32_e32 v105, v241, v105
-  v_mul_f32_e32 v106, v241, v106
-  v_mul_f32_e32 v107, v241, v107
-  v_mul_f32_e32 v108, v241, v108
-  v_mul_f32_e32 v109, v241, v109
-  v_mul_f32_e32 v110, v241, v110
-  v_mul_f32_e32 v111, v241, v111
-  v_mul_f32_e32 v112, v241, v112
-  v_mul_f32_e32 v113, v241, v113
-  v_mul_f32_e32 v114, v241, v114
-  v_mul_f32_e32 v115, v241, v115
-  v_mul_f32_e32 v116, v241, v116
-  v_mul_f32_e32 v117, v241, v117
-  v_mul_f32_e32 v118, v241, v118
-  v_mul_f32_e32 v119, v241, v119
-  v_mul_f32_e32 v120, v241, v120
-  v_mul_f32_e32 v121, v241, v121
-  v_mul_f32_e32 v122, v241, v122
-  v_mul_f32_e32 v123, v241, v123
-  v_mul_f32_e32 v124, v241, v124
-  v_mul_f32_e32 v125, v241, v125
-  v_mul_f32_e32 v126, v241, v126
-  v_mul_f32_e32 v127, v241, v127
-  v_mul_f32_e32 v128, v241, v128
-  v_mul_f32_e32 v129, v241, v129
-  v_mul_f32_e32 v130, v241, v130
-  v_mul_f32_e32 v131, v241, v131
-  v_mul_f32_e32 v132, v241, v132
-  v_mul_f32_e32 v133, v241, v133
-  v_mul_f32_e32 v134, v241, v134
-  v_mul_f32_e32 v135, v241, v135
-  v_mul_f32_e32 v136, v241, v136
-  v_mul_f32_e32 v137, v241, v137
-  v_mul_f32_e32 v138, v241, v138
-  v_mul_f32_e32 v139, v241, v139
-  v_mul_f32_e32 v140, v241, v140
-  v_mul_f32_e32 v141, v241, v141
-  v_mul_f32_e32 v142, v241, v142
-  v_mul_f32_e32 v143, v241, v143
-  v_mul_f32_e32 v144, v241, v144
-  v_mul_f32_e32 v145, v241, v145
-  v_mul_f32_e32 v146, v241, v146
-  v_mul_f32_e32 v147, v241, v147
-  v_mul_f32_e32 v148, v241, v148
-  v_mul_f32_e32 v149, v241, v149
-  v_mul_f32_e32 v150, v241, v150
-  v_mul_f32_e32 v151, v241, v151
-  v_mul_f32_e32 v152, v241, v152
-  v_mul_f32_e32 v153, v241, v153
-  v_mul_f32_e32 v154, v241, v154
-  v_mul_f32_e32 v155, v241, v155
-  v_mul_f32_e32 v156, v241, v156
-  v_mul_f32_e32 v157, v241, v157
-  v_mul_f32_e32 v158, v241, v158
-  v_mul_f32_e32 v159, v241, v159
-  v_mul_f32_e32 v160, v241, v160
-  v_mul_f32_e32 v161, v241, v161
-  v_mul_f32_e32 v162, v241, v162
-  v_mul_f32_e32 v163, v241, v163
-  v_mul_f32_e32 v164, v241, v164
-  v_mul_f32_e32 v165, v241, v165
-  v_mul_f32_e32 v166, v241, v166
-  v_mul_f32_e32 v167, v241, v167
-  .loc 2 222 0
-  v_mul_f32_e32 v169, v241, v169                                         ; schedules/softmax.cpp:222
-  .loc 2 223 0
-  v_mul_f32_e32 v198, v241, v198                                         ; schedules/softmax.cpp:223
-  .loc 2 224 0
-  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:224
-  .loc 2 225 0
-  v_sub_f32_e32 v24, v24, v240                                           ; schedules/softmax.cpp:225
-  v_sub_f32_e32 v25, v25, v240
-  v_sub_f32_e32 v26, v26, v240
-  v_sub_f32_e32 v27, v27, v240
-  v_sub_f32_e32 v28, v28, v240
-  v_sub_f32_e32 v29, v29, v240
-  v_sub_f32_e32 v30, v30, v240
-  v_sub_f32_e32 v31, v31, v240
-  v_sub_f32_e32 v32, v32, v240
-  v_sub_f32_e32 v33, v33, v240
-  v_sub_f32_e32 v34, v34, v240
-  v_sub_f32_e32 v35, v35, v240
-  v_sub_f32_e32 v36, v36, v240
-  v_sub_f32_e32 v37, v37, v240
-  v_sub_f32_e32 v38, v38, v240
-  v_sub_f32_e32 v39, v39, v240
-  v_sub_f32_e32 v40, v40, v240
-  v_sub_f32_e32 v41, v41, v240
-  v_sub_f32_e32 v42, v42, v240
-  v_sub_f32_e32 v43, v43, v240
-  v_sub_f32_e32 v44, v44, v240
-  v_sub_f32_e32 v45, v45, v240
-  v_sub_f32_e32 v46, v46, v240
-  v_sub_f32_e32 v47, v47, v240
-  v_sub_f32_e32 v48, v48, v240
-  v_sub_f32_e32 v49, v49, v240
-  v_sub_f32_e32 v50, v50, v240
-  v_sub_f32_e32 v51, v51, v240
-  v_sub_f32_e32 v52, v52, v240
-  v_sub_f32_e32 v53, v53, v240
-  v_sub_f32_e32 v54, v54, v240
-  v_sub_f32_e32 v55, v55, v240
-  v_sub_f32_e32 v56, v56, v240
-  v_sub_f32_e32 v57, v57, v240
-  v_sub_f32_e32 v58, v58, v240
-  v_sub_f32_e32 v59, v59, v240
-  v_sub_f32_e32 v60, v60, v240
-  v_sub_f32_e32 v61, v61, v240
-  v_sub_f32_e32 v62, v62, v240
-  v_sub_f32_e32 v63, v63, v240
-  v_sub_f32_e32 v64, v64, v240
-  v_sub_f32_e32 v65, v65, v240
-  v_sub_f32_e32 v66, v66, v240
-  v_sub_f32_e32 v67, v67, v240
-  v_sub_f32_e32 v68, v68, v240
-  v_sub_f32_e32 v69, v69, v240
-  v_sub_f32_e32 v70, v70, v240
-  v_sub_f32_e32 v71, v71, v240
-  v_sub_f32_e32 v72, v72, v240
-  v_sub_f32_e32 v73, v73, v240
-  v_sub_f32_e32 v74, v74, v240
-  v_sub_f32_e32 v75, v75, v240
-  v_sub_f32_e32 v76, v76, v240
-  v_sub_f32_e32 v77, v77, v240
-  v_sub_f32_e32 v78, v78, v240
-  v_sub_f32_e32 v79, v79, v240
-  v_sub_f32_e32 v80, v80, v240
-  v_sub_f32_e32 v81, v81, v240
-  v_sub_f32_e32 v82, v82, v240
-  v_sub_f32_e32 v83, v83, v240
-  v_sub_f32_e32 v84, v84, v240
-  v_sub_f32_e32 v85, v85, v240
-  v_sub_f32_e32 v86, v86, v240
-  v_sub_f32_e32 v87, v87, v240
-  .loc 2 226 0
-  v_mov_b32_e32 v240, 0                                                  ; schedules/softmax.cpp:226
-rise_is_small:
-  .loc 2 278 0
-  v_mul_f32_e32 v241, s69, v240                                          ; schedules/softmax.cpp:278
-  .loc 2 282 0
-  v_fma_f32 v88, v24, s69, -v241                                         ; schedules/softmax.cpp:282
-  v_fma_f32 v89, v25, s69, -v241
-  v_fma_f32 v90, v26, s69, -v241
-  v_fma_f32 v91, v27, s69, -v241
-  v_fma_f32 v92, v28, s69, -v241
-  v_fma_f32 v93, v29, s69, -v241
-  v_fma_f32 v94, v30, s69, -v241
-  v_fma_f32 v95, v31, s69, -v241
-  v_fma_f32 v96, v32, s69, -v241
-  v_fma_f32 v97, v33, s69, -v241
-  v_fma_f32 v98, v34, s69, -v241
-  v_fma_f32 v99, v35, s69, -v241
-  v_fma_f32 v100, v36, s69, -v241
-  v_fma_f32 v101, v37, s69, -v241
-  v_fma_f32 v102, v38, s69, -v241
-  v_fma_f32 v103, v39, s69, -v241
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 282 0
-  v_fma_f32 v88, v40, s69, -v241                                         ; schedules/softmax.cpp:282
-  v_fma_f32 v89, v41, s69, -v241
-  v_fma_f32 v90, v42, s69, -v241
-  v_fma_f32 v91, v43, s69, -v241
-  v_fma_f32 v92, v44, s69, -v241
-  v_fma_f32 v93, v45, s69, -v241
-  v_fma_f32 v94, v46, s69, -v241
-  v_fma_f32 v95, v47, s69, -v241
-  v_fma_f32 v96, v48, s69, -v241
-  v_fma_f32 v97, v49, s69, -v241
-  v_fma_f32 v98, v50, s69, -v241
-  v_fma_f32 v99, v51, s69, -v241
-  v_fma_f32 v100, v52, s69, -v241
-  v_fma_f32 v101, v53, s69, -v241
-  v_fma_f32 v102, v54, s69, -v241
-  v_fma_f32 v103, v55, s69, -v241
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 282 0
-  v_fma_f32 v88, v56, s69, -v241                                         ; schedules/softmax.cpp:282
-  v_fma_f32 v89, v57, s69, -v241
-  v_fma_f32 v90, v58, s69, -v241
-  v_fma_f32 v91, v59, s69, -v241
-  v_fma_f32 v92, v60, s69, -v241
-  v_fma_f32 v93, v61, s69, -v241
-  v_fma_f32 v94, v62, s69, -v241
-  v_fma_f32 v95, v63, s69, -v241
-  v_fma_f32 v96, v64, s69, -v241
-  v_fma_f32 v97, v65, s69, -v241
-  v_fma_f32 v98, v66, s69, -v241
-  v_fma_f32 v99, v67, s69, -v241
-  v_fma_f32 v100, v68, s69, -v241
-  v_fma_f32 v101, v69, s69, -v241
-  v_fma_f32 v102, v70, s69, -v241
-  v_fma_f32 v103, v71, s69, -v241
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 282 0
-  v_fma_f32 v88, v72, s69, -v241                                         ; schedules/softmax.cpp:282
-  v_fma_f32 v89, v73, s69, -v241
-  v_fma_f32 v90, v74, s69, -v241
-  v_fma_f32 v91, v75, s69, -v241
-  v_fma_f32 v92, v76, s69, -v241
-  v_fma_f32 v93, v77, s69, -v241
-  v_fma_f32 v94, v78, s69, -v241
-  v_fma_f32 v95, v79, s69, -v241
-  v_fma_f32 v96, v80, s69, -v241
-  v_fma_f32 v97, v81, s69, -v241
-  v_fma_f32 v98, v82, s69, -v241
-  v_fma_f32 v99, v83, s69, -v241
-  v_fma_f32 v100, v84, s69, -v241
-  v_fma_f32 v101, v85, s69, -v241
-  v_fma_f32 v102, v86, s69, -v241
-  v_fma_f32 v103, v87, s69, -v241
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 301 0
-  v_sub_f32_e32 v241, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v241, v241, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 303 0
-  v_fma_f32 v241, -v240, s70, v241                                       ; schedules/softmax.cpp:303
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v241                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v241
-  v_fma_f32 v26, v26, s70, v241
-  v_fma_f32 v27, v27, s70, v241
-  v_fma_f32 v28, v28, s70, v241
-  v_fma_f32 v29, v29, s70, v241
-  v_fma_f32 v30, v30, s70, v241
-  v_fma_f32 v31, v31, s70, v241
-  v_fma_f32 v32, v32, s70, v241
-  v_fma_f32 v33, v33, s70, v241
-  v_fma_f32 v34, v34, s70, v241
-  v_fma_f32 v35, v35, s70, v241
-  v_fma_f32 v36, v36, s70, v241
-  v_fma_f32 v37, v37, s70, v241
-  v_fma_f32 v38, v38, s70, v241
-  v_fma_f32 v39, v39, s70, v241
-  v_fma_f32 v40, v40, s70, v241
-  v_fma_f32 v41, v41, s70, v241
-  v_fma_f32 v42, v42, s70, v241
-  v_fma_f32 v43, v43, s70, v241
-  v_fma_f32 v44, v44, s70, v241
-  v_fma_f32 v45, v45, s70, v241
-  v_fma_f32 v46, v46, s70, v241
-  v_fma_f32 v47, v47, s70, v241
-  v_fma_f32 v48, v48, s70, v241
-  v_fma_f32 v49, v49, s70, v241
-  v_fma_f32 v50, v50, s70, v241
-  v_fma_f32 v51, v51, s70, v241
-  v_fma_f32 v52, v52, s70, v241
-  v_fma_f32 v53, v53, s70, v241
-  v_fma_f32 v54, v54, s70, v241
-  v_fma_f32 v55, v55, s70, v241
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v241, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v241, v241, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 303 0
-  v_fma_f32 v241, -v240, s70, v241                                       ; schedules/softmax.cpp:303
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v241                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v241
-  v_fma_f32 v58, v58, s70, v241
-  v_fma_f32 v59, v59, s70, v241
-  v_fma_f32 v60, v60, s70, v241
-  v_fma_f32 v61, v61, s70, v241
-  v_fma_f32 v62, v62, s70, v241
-  v_fma_f32 v63, v63, s70, v241
-  v_fma_f32 v64, v64, s70, v241
-  v_fma_f32 v65, v65, s70, v241
-  v_fma_f32 v66, v66, s70, v241
-  v_fma_f32 v67, v67, s70, v241
-  v_fma_f32 v68, v68, s70, v241
-  v_fma_f32 v69, v69, s70, v241
-  v_fma_f32 v70, v70, s70, v241
-  v_fma_f32 v71, v71, s70, v241
-  v_fma_f32 v72, v72, s70, v241
-  v_fma_f32 v73, v73, s70, v241
-  v_fma_f32 v74, v74, s70, v241
-  v_fma_f32 v75, v75, s70, v241
-  v_fma_f32 v76, v76, s70, v241
-  v_fma_f32 v77, v77, s70, v241
-  v_fma_f32 v78, v78, s70, v241
-  v_fma_f32 v79, v79, s70, v241
-  v_fma_f32 v80, v80, s70, v241
-  v_fma_f32 v81, v81, s70, v241
-  v_fma_f32 v82, v82, s70, v241
-  v_fma_f32 v83, v83, s70, v241
-  v_fma_f32 v84, v84, s70, v241
-  v_fma_f32 v85, v85, s70, v241
-  v_fma_f32 v86, v86, s70, v241
-  v_fma_f32 v87, v87, s70, v241
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
+  .loc 5 108 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:110
   .loc 5 113 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:113
-whole_tiles_done:
-  .loc 5 141 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:141
-  .loc 5 142 0
-  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:142
-  .loc 5 143 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:143
-  .loc 5 35 0
-  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:50
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v241
-  v_cmp_lt_i32_e64 s[96:97], 2, v241
-  v_cmp_lt_i32_e64 s[98:99], 3, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v24, v242, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v25, v242, v171, s[94:95]
-  v_cndmask_b32_e64 v26, v242, v172, s[96:97]
-  v_cndmask_b32_e64 v27, v242, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v241
-  v_cmp_lt_i32_e64 s[96:97], 10, v241
-  v_cmp_lt_i32_e64 s[98:99], 11, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v28, v242, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v29, v242, v175, s[94:95]
-  v_cndmask_b32_e64 v30, v242, v176, s[96:97]
-  v_cndmask_b32_e64 v31, v242, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v241
-  v_cmp_lt_i32_e64 s[96:97], 18, v241
-  v_cmp_lt_i32_e64 s[98:99], 19, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v32, v242, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v33, v242, v179, s[94:95]
-  v_cndmask_b32_e64 v34, v242, v180, s[96:97]
-  v_cndmask_b32_e64 v35, v242, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v241
-  v_cmp_lt_i32_e64 s[96:97], 26, v241
-  v_cmp_lt_i32_e64 s[98:99], 27, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v36, v242, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v37, v242, v183, s[94:95]
-  v_cndmask_b32_e64 v38, v242, v184, s[96:97]
-  v_cndmask_b32_e64 v39, v242, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:90
-block_seen_5:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:93
-block_hidden_9:
-  .loc 7 95 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:95
-  v_mov_b32_e32 v25, 0xff800000
-  v_mov_b32_e32 v26, 0xff800000
-  v_mov_b32_e32 v27, 0xff800000
-  v_mov_b32_e32 v28, 0xff800000
-  v_mov_b32_e32 v29, 0xff800000
-  v_mov_b32_e32 v30, 0xff800000
-  v_mov_b32_e32 v31, 0xff800000
-  v_mov_b32_e32 v32, 0xff800000
-  v_mov_b32_e32 v33, 0xff800000
-  v_mov_b32_e32 v34, 0xff800000
-  v_mov_b32_e32 v35, 0xff800000
-  v_mov_b32_e32 v36, 0xff800000
-  v_mov_b32_e32 v37, 0xff800000
-  v_mov_b32_e32 v38, 0xff800000
-  v_mov_b32_e32 v39, 0xff800000
-block_done_9:
-  .loc 4 167 0
-  ds_read_b128 v[206:209], v23 offset:8320                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[210:213], v23 offset:8352                               ; schedules/tiles.cpp:168
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v241, 32, v241                                        ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v241
-  v_cmp_lt_i32_e64 s[96:97], 2, v241
-  v_cmp_lt_i32_e64 s[98:99], 3, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v40, v242, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v41, v242, v171, s[94:95]
-  v_cndmask_b32_e64 v42, v242, v172, s[96:97]
-  v_cndmask_b32_e64 v43, v242, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v241
-  v_cmp_lt_i32_e64 s[96:97], 10, v241
-  v_cmp_lt_i32_e64 s[98:99], 11, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v44, v242, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v45, v242, v175, s[94:95]
-  v_cndmask_b32_e64 v46, v242, v176, s[96:97]
-  v_cndmask_b32_e64 v47, v242, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v241
-  v_cmp_lt_i32_e64 s[96:97], 18, v241
-  v_cmp_lt_i32_e64 s[98:99], 19, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v48, v242, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v49, v242, v179, s[94:95]
-  v_cndmask_b32_e64 v50, v242, v180, s[96:97]
-  v_cndmask_b32_e64 v51, v242, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v241
-  v_cmp_lt_i32_e64 s[96:97], 26, v241
-  v_cmp_lt_i32_e64 s[98:99], 27, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v52, v242, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v53, v242, v183, s[94:95]
-  v_cndmask_b32_e64 v54, v242, v184, s[96:97]
-  v_cndmask_b32_e64 v55, v242, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:90
-block_seen_6:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:93
-block_hidden_10:
-  .loc 7 95 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:95
-  v_mov_b32_e32 v41, 0xff800000
-  v_mov_b32_e32 v42, 0xff800000
-  v_mov_b32_e32 v43, 0xff800000
-  v_mov_b32_e32 v44, 0xff800000
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 5 115 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:115
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  .loc 5 52 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  .loc 5 53 0
+  v_subrev_u32_e32 v194, s87, v194                                       ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:54
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v194
+  v_cmp_lt_i32_e64 s[96:97], 2, v194
+  v_cmp_lt_i32_e64 s[98:99], 3, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v44, v195, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v45, v195, v93, s[94:95]
+  v_cndmask_b32_e64 v46, v195, v94, s[96:97]
+  v_cndmask_b32_e64 v47, v195, v95, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v194
+  v_cmp_lt_i32_e64 s[96:97], 10, v194
+  v_cmp_lt_i32_e64 s[98:99], 11, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v48, v195, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v49, v195, v97, s[94:95]
+  v_cndmask_b32_e64 v50, v195, v98, s[96:97]
+  v_cndmask_b32_e64 v51, v195, v99, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v194
+  v_cmp_lt_i32_e64 s[96:97], 18, v194
+  v_cmp_lt_i32_e64 s[98:99], 19, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v52, v195, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v53, v195, v101, s[94:95]
+  v_cndmask_b32_e64 v54, v195, v102, s[96:97]
+  v_cndmask_b32_e64 v55, v195, v103, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v194
+  v_cmp_lt_i32_e64 s[96:97], 26, v194
+  v_cmp_lt_i32_e64 s[98:99], 27, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v56, v195, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v57, v195, v105, s[94:95]
+  v_cndmask_b32_e64 v58, v195, v106, s[96:97]
+  v_cndmask_b32_e64 v59, v195, v107, s[98:99]
+  .loc 5 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 119 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:119
+block_seen_3:
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 122 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:122
+block_hidden_5:
+  .loc 5 124 0
+  v_mov_b32_e32 v44, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v45, 0xff800000
   v_mov_b32_e32 v46, 0xff800000
   v_mov_b32_e32 v47, 0xff800000
@@ -3360,125 +1348,114 @@ block_hidden_10:
   v_mov_b32_e32 v53, 0xff800000
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
-block_done_10:
-  .loc 4 167 0
-  ds_read_b128 v[214:217], v23 offset:8832                               ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[218:221], v23 offset:8864                               ; schedules/tiles.cpp:168
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], v[222:229], v[12:19], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_11:
-  .loc 4 167 0
-  ds_read_b128 v[222:225], v23 offset:12480                              ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[226:229], v23 offset:12512                              ; schedules/tiles.cpp:168
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
-  .loc 7 79 0
-  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], v[230:237], v[12:19], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_12:
-  .loc 4 167 0
-  ds_read_b128 v[230:233], v23 offset:12992                              ; schedules/tiles.cpp:167
-  .loc 4 168 0
-  ds_read_b128 v[234:237], v23 offset:13024                              ; schedules/tiles.cpp:168
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v241, 64, v241                                        ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v241
-  v_cmp_lt_i32_e64 s[96:97], 2, v241
-  v_cmp_lt_i32_e64 s[98:99], 3, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v56, v242, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v57, v242, v171, s[94:95]
-  v_cndmask_b32_e64 v58, v242, v172, s[96:97]
-  v_cndmask_b32_e64 v59, v242, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v241
-  v_cmp_lt_i32_e64 s[96:97], 10, v241
-  v_cmp_lt_i32_e64 s[98:99], 11, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v60, v242, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v61, v242, v175, s[94:95]
-  v_cndmask_b32_e64 v62, v242, v176, s[96:97]
-  v_cndmask_b32_e64 v63, v242, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v241
-  v_cmp_lt_i32_e64 s[96:97], 18, v241
-  v_cmp_lt_i32_e64 s[98:99], 19, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v64, v242, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v65, v242, v179, s[94:95]
-  v_cndmask_b32_e64 v66, v242, v180, s[96:97]
-  v_cndmask_b32_e64 v67, v242, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v241
-  v_cmp_lt_i32_e64 s[96:97], 26, v241
-  v_cmp_lt_i32_e64 s[98:99], 27, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v68, v242, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v69, v242, v183, s[94:95]
-  v_cndmask_b32_e64 v70, v242, v184, s[96:97]
-  v_cndmask_b32_e64 v71, v242, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:90
-block_seen_7:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[206:213], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:93
-block_hidden_13:
-  .loc 7 95 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v56, 0xff800000
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
-  v_mov_b32_e32 v60, 0xff800000
+block_done_5:
+  .loc 7 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 7 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 7 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 7 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 7 28 0
+  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 4 132 0
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 4 132 0
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+tile_unneeded_5:
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 108 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:110
+  .loc 5 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 5 115 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:115
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  .loc 5 52 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  .loc 5 53 0
+  v_subrev_u32_e32 v194, s87, v194                                       ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:54
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v194
+  v_cmp_lt_i32_e64 s[96:97], 2, v194
+  v_cmp_lt_i32_e64 s[98:99], 3, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v60, v195, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v61, v195, v93, s[94:95]
+  v_cndmask_b32_e64 v62, v195, v94, s[96:97]
+  v_cndmask_b32_e64 v63, v195, v95, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v194
+  v_cmp_lt_i32_e64 s[96:97], 10, v194
+  v_cmp_lt_i32_e64 s[98:99], 11, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v64, v195, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v65, v195, v97, s[94:95]
+  v_cndmask_b32_e64 v66, v195, v98, s[96:97]
+  v_cndmask_b32_e64 v67, v195, v99, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v194
+  v_cmp_lt_i32_e64 s[96:97], 18, v194
+  v_cmp_lt_i32_e64 s[98:99], 19, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v68, v195, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v69, v195, v101, s[94:95]
+  v_cndmask_b32_e64 v70, v195, v102, s[96:97]
+  v_cndmask_b32_e64 v71, v195, v103, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v194
+  v_cmp_lt_i32_e64 s[96:97], 26, v194
+  v_cmp_lt_i32_e64 s[98:99], 27, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v72, v195, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v73, v195, v105, s[94:95]
+  v_cndmask_b32_e64 v74, v195, v106, s[96:97]
+  v_cndmask_b32_e64 v75, v195, v107, s[98:99]
+  .loc 5 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 119 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:119
+block_seen_4:
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 122 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:122
+block_hidden_6:
+  .loc 5 124 0
+  v_mov_b32_e32 v60, 0xff800000                                          ; schedules/products.cpp:124
   v_mov_b32_e32 v61, 0xff800000
   v_mov_b32_e32 v62, 0xff800000
   v_mov_b32_e32 v63, 0xff800000
@@ -3490,1482 +1467,3591 @@ block_hidden_13:
   v_mov_b32_e32 v69, 0xff800000
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
-block_done_13:
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:256
-  ds_read_b64_tr_b8 v[210:211], v168 offset:512
-  ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:81
-  .loc 7 84 0
-  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:84
-  .loc 7 85 0
-  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:85
-  .loc 7 86 0
-  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:86
-  .loc 7 46 0
-  v_mov_b32_e32 v242, 0xff800000                                         ; schedules/products.cpp:46
-  .loc 7 47 0
-  v_lshrrev_b32_e32 v241, 5, v1                                          ; schedules/products.cpp:47
-  .loc 7 48 0
-  v_lshlrev_b32_e32 v241, 2, v241                                        ; schedules/products.cpp:48
-  .loc 7 49 0
-  v_sub_u32_e32 v241, v3, v241                                           ; schedules/products.cpp:49
-  .loc 7 50 0
-  v_subrev_u32_e32 v241, s87, v241                                       ; schedules/products.cpp:50
-  .loc 7 51 0
-  v_subrev_u32_e32 v241, 0x60, v241                                      ; schedules/products.cpp:51
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 0, v241                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 1, v241
-  v_cmp_lt_i32_e64 s[96:97], 2, v241
-  v_cmp_lt_i32_e64 s[98:99], 3, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v72, v242, v170, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v73, v242, v171, s[94:95]
-  v_cndmask_b32_e64 v74, v242, v172, s[96:97]
-  v_cndmask_b32_e64 v75, v242, v173, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 8, v241                                     ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 9, v241
-  v_cmp_lt_i32_e64 s[96:97], 10, v241
-  v_cmp_lt_i32_e64 s[98:99], 11, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v76, v242, v174, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v77, v242, v175, s[94:95]
-  v_cndmask_b32_e64 v78, v242, v176, s[96:97]
-  v_cndmask_b32_e64 v79, v242, v177, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 16, v241                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 17, v241
-  v_cmp_lt_i32_e64 s[96:97], 18, v241
-  v_cmp_lt_i32_e64 s[98:99], 19, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v80, v242, v178, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v81, v242, v179, s[94:95]
-  v_cndmask_b32_e64 v82, v242, v180, s[96:97]
-  v_cndmask_b32_e64 v83, v242, v181, s[98:99]
-  .loc 7 53 0
-  v_cmp_lt_i32_e64 s[92:93], 24, v241                                    ; schedules/products.cpp:53
-  v_cmp_lt_i32_e64 s[94:95], 25, v241
-  v_cmp_lt_i32_e64 s[96:97], 26, v241
-  v_cmp_lt_i32_e64 s[98:99], 27, v241
-  .loc 7 57 0
-  v_cndmask_b32_e64 v84, v242, v182, s[92:93]                            ; schedules/products.cpp:57
-  v_cndmask_b32_e64 v85, v242, v183, s[94:95]
-  v_cndmask_b32_e64 v86, v242, v184, s[96:97]
-  v_cndmask_b32_e64 v87, v242, v185, s[98:99]
-  .loc 7 88 0
-  s_nop 1                                                                ; schedules/products.cpp:88
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 90 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:90
-block_seen_8:
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[214:221], v[4:11], v[170:185], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 7 93 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:93
-block_hidden_14:
-  .loc 7 95 0
-  v_mov_b32_e32 v72, 0xff800000                                          ; schedules/products.cpp:95
+  v_mov_b32_e32 v72, 0xff800000
   v_mov_b32_e32 v73, 0xff800000
   v_mov_b32_e32 v74, 0xff800000
   v_mov_b32_e32 v75, 0xff800000
-  v_mov_b32_e32 v76, 0xff800000
-  v_mov_b32_e32 v77, 0xff800000
-  v_mov_b32_e32 v78, 0xff800000
-  v_mov_b32_e32 v79, 0xff800000
-  v_mov_b32_e32 v80, 0xff800000
-  v_mov_b32_e32 v81, 0xff800000
-  v_mov_b32_e32 v82, 0xff800000
-  v_mov_b32_e32 v83, 0xff800000
-  v_mov_b32_e32 v84, 0xff800000
-  v_mov_b32_e32 v85, 0xff800000
-  v_mov_b32_e32 v86, 0xff800000
-  v_mov_b32_e32 v87, 0xff800000
-block_done_14:
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:288
-  ds_read_b64_tr_b8 v[218:219], v168 offset:544
-  ds_read_b64_tr_b8 v[220:221], v168 offset:800
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], v[222:229], v[12:19], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_15:
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:320
-  ds_read_b64_tr_b8 v[226:227], v168 offset:576
-  ds_read_b64_tr_b8 v[228:229], v168 offset:832
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 79 0
-  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:79
-  .loc 7 80 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:80
-  .loc 7 81 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:81
-  .loc 7 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[72:87], v[230:237], v[12:19], v[72:87], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_16:
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96                           ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:352
-  ds_read_b64_tr_b8 v[234:235], v168 offset:608
-  ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:8576
-  ds_read_b64_tr_b8 v[210:211], v168 offset:8832
-  ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:8608
-  ds_read_b64_tr_b8 v[218:219], v168 offset:8864
-  ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:8640
-  ds_read_b64_tr_b8 v[226:227], v168 offset:8896
-  ds_read_b64_tr_b8 v[228:229], v168 offset:9152
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:8672
-  ds_read_b64_tr_b8 v[234:235], v168 offset:8928
-  ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden:
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_2:
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_3:
-  .loc 5 40 0
+block_done_6:
+  .loc 4 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
+  .loc 4 140 0
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(2)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 108 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:110
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[32:39], a[8:15], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_7:
+  .loc 6 40 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:132
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_4:
-  .loc 5 47 0
+  .loc 5 108 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:110
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[40:47], a[8:15], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_8:
+  .loc 6 47 0
   s_setprio 0                                                            ; schedules/ping_pong.cpp:47
-  .loc 5 145 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:145
-  .loc 2 128 0
-  v_max3_f32 v238, v24, v25, v26                                         ; schedules/softmax.cpp:128
-  v_max3_f32 v239, v56, v57, v58
+  .loc 6 172 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:172
+  .loc 2 140 0
+  v_max3_f32 v114, v12, v13, v14                                         ; schedules/softmax.cpp:140
   .loc 2 129 0
-  v_max3_f32 v238, v238, v27, v28                                        ; schedules/softmax.cpp:129
-  v_max3_f32 v239, v239, v59, v60
-  v_max3_f32 v238, v238, v29, v30
-  v_max3_f32 v239, v239, v61, v62
-  v_max3_f32 v238, v238, v31, v32
-  v_max3_f32 v239, v239, v63, v64
-  v_max3_f32 v238, v238, v33, v34
-  v_max3_f32 v239, v239, v65, v66
-  v_max3_f32 v238, v238, v35, v36
-  v_max3_f32 v239, v239, v67, v68
-  v_max3_f32 v238, v238, v37, v38
-  v_max3_f32 v239, v239, v69, v70
-  v_max3_f32 v238, v238, v39, v40
-  v_max3_f32 v239, v239, v71, v72
-  v_max3_f32 v238, v238, v41, v42
-  v_max3_f32 v239, v239, v73, v74
-  v_max3_f32 v238, v238, v43, v44
-  v_max3_f32 v239, v239, v75, v76
-  v_max3_f32 v238, v238, v45, v46
-  v_max3_f32 v239, v239, v77, v78
-  v_max3_f32 v238, v238, v47, v48
-  v_max3_f32 v239, v239, v79, v80
-  v_max3_f32 v238, v238, v49, v50
-  v_max3_f32 v239, v239, v81, v82
-  v_max3_f32 v238, v238, v51, v52
-  v_max3_f32 v239, v239, v83, v84
-  v_max3_f32 v238, v238, v53, v54
-  v_max3_f32 v239, v239, v85, v86
-  .loc 2 130 0
-  v_max_f32_e32 v238, v238, v55                                          ; schedules/softmax.cpp:130
-  v_max_f32_e32 v239, v239, v87
-  .loc 2 131 0
-  v_mov_b32_e32 v241, v238                                               ; schedules/softmax.cpp:131
-  v_mov_b32_e32 v242, v239
-  .loc 2 162 0
-  v_lshlrev_b32_e32 v243, 23, v186                                       ; schedules/softmax.cpp:162
-  v_lshlrev_b32_e32 v244, 23, v187
-  .loc 2 165 0
-  v_fma_f32 v169, v243, v188, v169                                       ; schedules/softmax.cpp:165
-  v_fma_f32 v169, v244, v192, v169
-  .loc 2 169 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:169
-  v_mov_b32_e32 v192, 0
-  .loc 2 134 0
-  v_permlane32_swap_b32_e32 v238, v241                                   ; schedules/softmax.cpp:134
-  v_permlane32_swap_b32_e32 v239, v242
-  .loc 2 135 0
-  v_max_f32_e32 v238, v238, v241                                         ; schedules/softmax.cpp:135
-  v_max_f32_e32 v239, v239, v242
+  s_nop 12                                                               ; schedules/softmax.cpp:129
+  .loc 2 140 0
+  v_max3_f32 v120, v44, v45, v46                                         ; schedules/softmax.cpp:140
+  .loc 2 142 0
+  v_max3_f32 v114, v114, v15, v16                                        ; schedules/softmax.cpp:142
+  v_max3_f32 v120, v120, v47, v48
+  v_max3_f32 v114, v114, v17, v18
+  v_max3_f32 v120, v120, v49, v50
+  v_max3_f32 v114, v114, v19, v20
+  v_max3_f32 v120, v120, v51, v52
+  v_max3_f32 v114, v114, v21, v22
+  v_max3_f32 v120, v120, v53, v54
+  v_max3_f32 v114, v114, v23, v24
+  v_max3_f32 v120, v120, v55, v56
+  v_max3_f32 v114, v114, v25, v26
+  v_max3_f32 v120, v120, v57, v58
+  v_max3_f32 v114, v114, v27, v28
+  v_max3_f32 v120, v120, v59, v60
+  v_max3_f32 v114, v114, v29, v30
+  v_max3_f32 v120, v120, v61, v62
+  v_max3_f32 v114, v114, v31, v32
+  v_max3_f32 v120, v120, v63, v64
+  v_max3_f32 v114, v114, v33, v34
+  v_max3_f32 v120, v120, v65, v66
+  v_max3_f32 v114, v114, v35, v36
+  v_max3_f32 v120, v120, v67, v68
+  v_max3_f32 v114, v114, v37, v38
+  v_max3_f32 v120, v120, v69, v70
+  v_max3_f32 v114, v114, v39, v40
+  v_max3_f32 v120, v120, v71, v72
+  v_max3_f32 v114, v114, v41, v42
+  v_max3_f32 v120, v120, v73, v74
+  .loc 2 143 0
+  v_max_f32_e32 v114, v114, v43                                          ; schedules/softmax.cpp:143
+  v_max_f32_e32 v120, v120, v75
+  .loc 2 144 0
+  v_mov_b32_e32 v194, v114                                               ; schedules/softmax.cpp:144
+  v_mov_b32_e32 v195, v120
+  .loc 2 129 0
+  s_nop 0                                                                ; schedules/softmax.cpp:129
+  .loc 2 146 0
+  v_permlane32_swap_b32_e32 v114, v194                                   ; schedules/softmax.cpp:146
+  v_permlane32_swap_b32_e32 v120, v195
+  .loc 2 147 0
+  v_max_f32_e32 v114, v114, v194                                         ; schedules/softmax.cpp:147
+  v_max_f32_e32 v120, v120, v195
+  .loc 2 154 0
+  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:154
+  .loc 2 155 0
+  v_max_f32_e32 v194, v114, v194                                         ; schedules/softmax.cpp:155
+  v_max_f32_e32 v194, v120, v194
+  .loc 2 157 0
+  v_sub_f32_e32 v12, v12, v194                                           ; schedules/softmax.cpp:157
+  v_sub_f32_e32 v13, v13, v194
+  v_sub_f32_e32 v14, v14, v194
+  v_sub_f32_e32 v15, v15, v194
+  v_sub_f32_e32 v16, v16, v194
+  v_sub_f32_e32 v17, v17, v194
+  v_sub_f32_e32 v18, v18, v194
+  v_sub_f32_e32 v19, v19, v194
+  v_sub_f32_e32 v20, v20, v194
+  v_sub_f32_e32 v21, v21, v194
+  v_sub_f32_e32 v22, v22, v194
+  v_sub_f32_e32 v23, v23, v194
+  v_sub_f32_e32 v24, v24, v194
+  v_sub_f32_e32 v25, v25, v194
+  v_sub_f32_e32 v26, v26, v194
+  v_sub_f32_e32 v27, v27, v194
+  v_sub_f32_e32 v28, v28, v194
+  v_sub_f32_e32 v29, v29, v194
+  v_sub_f32_e32 v30, v30, v194
+  v_sub_f32_e32 v31, v31, v194
+  v_sub_f32_e32 v32, v32, v194
+  v_sub_f32_e32 v33, v33, v194
+  v_sub_f32_e32 v34, v34, v194
+  v_sub_f32_e32 v35, v35, v194
+  v_sub_f32_e32 v36, v36, v194
+  v_sub_f32_e32 v37, v37, v194
+  v_sub_f32_e32 v38, v38, v194
+  v_sub_f32_e32 v39, v39, v194
+  v_sub_f32_e32 v40, v40, v194
+  v_sub_f32_e32 v41, v41, v194
+  v_sub_f32_e32 v42, v42, v194
+  v_sub_f32_e32 v43, v43, v194
+  .loc 2 158 0
+  v_sub_f32_e32 v114, v114, v194                                         ; schedules/softmax.cpp:158
+  .loc 2 157 0
+  v_sub_f32_e32 v44, v44, v194                                           ; schedules/softmax.cpp:157
+  v_sub_f32_e32 v45, v45, v194
+  v_sub_f32_e32 v46, v46, v194
+  v_sub_f32_e32 v47, v47, v194
+  v_sub_f32_e32 v48, v48, v194
+  v_sub_f32_e32 v49, v49, v194
+  v_sub_f32_e32 v50, v50, v194
+  v_sub_f32_e32 v51, v51, v194
+  v_sub_f32_e32 v52, v52, v194
+  v_sub_f32_e32 v53, v53, v194
+  v_sub_f32_e32 v54, v54, v194
+  v_sub_f32_e32 v55, v55, v194
+  v_sub_f32_e32 v56, v56, v194
+  v_sub_f32_e32 v57, v57, v194
+  v_sub_f32_e32 v58, v58, v194
+  v_sub_f32_e32 v59, v59, v194
+  v_sub_f32_e32 v60, v60, v194
+  v_sub_f32_e32 v61, v61, v194
+  v_sub_f32_e32 v62, v62, v194
+  v_sub_f32_e32 v63, v63, v194
+  v_sub_f32_e32 v64, v64, v194
+  v_sub_f32_e32 v65, v65, v194
+  v_sub_f32_e32 v66, v66, v194
+  v_sub_f32_e32 v67, v67, v194
+  v_sub_f32_e32 v68, v68, v194
+  v_sub_f32_e32 v69, v69, v194
+  v_sub_f32_e32 v70, v70, v194
+  v_sub_f32_e32 v71, v71, v194
+  v_sub_f32_e32 v72, v72, v194
+  v_sub_f32_e32 v73, v73, v194
+  v_sub_f32_e32 v74, v74, v194
+  v_sub_f32_e32 v75, v75, v194
+  .loc 2 158 0
+  v_sub_f32_e32 v120, v120, v194                                         ; schedules/softmax.cpp:158
+  .loc 2 161 0
+  v_sub_f32_e32 v92, v92, v194                                           ; schedules/softmax.cpp:161
+  v_sub_f32_e32 v93, v93, v194
+  v_sub_f32_e32 v94, v94, v194
+  v_sub_f32_e32 v95, v95, v194
+  v_sub_f32_e32 v96, v96, v194
+  v_sub_f32_e32 v97, v97, v194
+  v_sub_f32_e32 v98, v98, v194
+  v_sub_f32_e32 v99, v99, v194
+  v_sub_f32_e32 v100, v100, v194
+  v_sub_f32_e32 v101, v101, v194
+  v_sub_f32_e32 v102, v102, v194
+  v_sub_f32_e32 v103, v103, v194
+  v_sub_f32_e32 v104, v104, v194
+  v_sub_f32_e32 v105, v105, v194
+  v_sub_f32_e32 v106, v106, v194
+  v_sub_f32_e32 v107, v107, v194
   .loc 2 175 0
-  v_fma_f32 v186, v238, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v239, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 195 0
-  s_flbit_i32_b32 s91, s87                                               ; schedules/softmax.cpp:195
-  .loc 2 196 0
-  s_lshl_b32 s91, s91, 23                                                ; schedules/softmax.cpp:196
-  .loc 2 197 0
-  s_sub_u32 s91, s86, s91                                                ; schedules/softmax.cpp:197
-  .loc 2 198 0
-  v_max3_f32 v240, v238, v239, 0                                         ; schedules/softmax.cpp:198
-  .loc 2 199 0
-  v_max_f32_e32 v241, v186, v187                                         ; schedules/softmax.cpp:199
-  .loc 2 200 0
-  v_cmp_lt_f32_e64 s[92:93], 0, v240                                     ; schedules/softmax.cpp:200
-  .loc 2 201 0
-  v_min_f32_e32 v241, 0x4b0000e3, v241                                   ; schedules/softmax.cpp:201
-  .loc 2 202 0
-  v_lshlrev_b32_e32 v241, 23, v241                                       ; schedules/softmax.cpp:202
-  .loc 2 203 0
-  v_mul_f32_e32 v241, s91, v241                                          ; schedules/softmax.cpp:203
-  .loc 2 204 0
-  v_cmp_lt_f32_e32 vcc, v169, v241                                       ; schedules/softmax.cpp:204
-  .loc 2 205 0
-  s_and_b64 vcc, vcc, s[92:93]                                           ; schedules/softmax.cpp:205
-  .loc 2 206 0
-  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:206
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v24                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v25
-  v_mul_f32_e32 v90, s69, v26
-  v_mul_f32_e32 v91, s69, v27
-  v_mul_f32_e32 v92, s69, v28
-  v_mul_f32_e32 v93, s69, v29
-  v_mul_f32_e32 v94, s69, v30
-  v_mul_f32_e32 v95, s69, v31
-  v_mul_f32_e32 v96, s69, v32
-  v_mul_f32_e32 v97, s69, v33
-  v_mul_f32_e32 v98, s69, v34
-  v_mul_f32_e32 v99, s69, v35
-  v_mul_f32_e32 v100, s69, v36
-  v_mul_f32_e32 v101, s69, v37
-  v_mul_f32_e32 v102, s69, v38
-  v_mul_f32_e32 v103, s69, v39
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
+  v_fma_f32 v109, v114, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v115, v120, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v109, v4, v109, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v115, v4, v115, v5
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v12                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v13
+  v_mul_f32_e32 v78, s69, v14
+  v_mul_f32_e32 v79, s69, v15
+  v_mul_f32_e32 v80, s69, v16
+  v_mul_f32_e32 v81, s69, v17
+  v_mul_f32_e32 v82, s69, v18
+  v_mul_f32_e32 v83, s69, v19
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v20                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v21
+  v_mul_f32_e32 v78, s69, v22
+  v_mul_f32_e32 v79, s69, v23
+  v_mul_f32_e32 v80, s69, v24
+  v_mul_f32_e32 v81, s69, v25
+  v_mul_f32_e32 v82, s69, v26
+  v_mul_f32_e32 v83, s69, v27
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v28                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v29
+  v_mul_f32_e32 v78, s69, v30
+  v_mul_f32_e32 v79, s69, v31
+  v_mul_f32_e32 v80, s69, v32
+  v_mul_f32_e32 v81, s69, v33
+  v_mul_f32_e32 v82, s69, v34
+  v_mul_f32_e32 v83, s69, v35
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v36                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v37
+  v_mul_f32_e32 v78, s69, v38
+  v_mul_f32_e32 v79, s69, v39
+  v_mul_f32_e32 v80, s69, v40
+  v_mul_f32_e32 v81, s69, v41
+  v_mul_f32_e32 v82, s69, v42
+  v_mul_f32_e32 v83, s69, v43
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v109                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 308 0
+  v_fma_f32 v12, v12, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v194
+  v_fma_f32 v14, v14, s70, v194
+  v_fma_f32 v15, v15, s70, v194
+  v_fma_f32 v16, v16, s70, v194
+  v_fma_f32 v17, v17, s70, v194
+  v_fma_f32 v18, v18, s70, v194
+  v_fma_f32 v19, v19, s70, v194
+  v_fma_f32 v20, v20, s70, v194
+  v_fma_f32 v21, v21, s70, v194
+  v_fma_f32 v22, v22, s70, v194
+  v_fma_f32 v23, v23, s70, v194
+  v_fma_f32 v24, v24, s70, v194
+  v_fma_f32 v25, v25, s70, v194
+  v_fma_f32 v26, v26, s70, v194
+  v_fma_f32 v27, v27, s70, v194
+  v_fma_f32 v28, v28, s70, v194
+  v_fma_f32 v29, v29, s70, v194
+  v_fma_f32 v30, v30, s70, v194
+  v_fma_f32 v31, v31, s70, v194
+  v_fma_f32 v32, v32, s70, v194
+  v_fma_f32 v33, v33, s70, v194
+  v_fma_f32 v34, v34, s70, v194
+  v_fma_f32 v35, v35, s70, v194
+  v_fma_f32 v36, v36, s70, v194
+  v_fma_f32 v37, v37, s70, v194
+  v_fma_f32 v38, v38, s70, v194
+  v_fma_f32 v39, v39, s70, v194
+  v_fma_f32 v40, v40, s70, v194
+  v_fma_f32 v41, v41, s70, v194
+  v_fma_f32 v42, v42, s70, v194
+  v_fma_f32 v43, v43, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v44                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v45
+  v_mul_f32_e32 v86, s69, v46
+  v_mul_f32_e32 v87, s69, v47
+  v_mul_f32_e32 v88, s69, v48
+  v_mul_f32_e32 v89, s69, v49
+  v_mul_f32_e32 v90, s69, v50
+  v_mul_f32_e32 v91, s69, v51
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
   v_exp_f32_e32 v89, v89
   v_exp_f32_e32 v90, v90
   v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v40                                            ; schedules/softmax.cpp:284
-  v_mul_f32_e32 v89, s69, v41
-  v_mul_f32_e32 v90, s69, v42
-  v_mul_f32_e32 v91, s69, v43
-  v_mul_f32_e32 v92, s69, v44
-  v_mul_f32_e32 v93, s69, v45
-  v_mul_f32_e32 v94, s69, v46
-  v_mul_f32_e32 v95, s69, v47
-  v_mul_f32_e32 v96, s69, v48
-  v_mul_f32_e32 v97, s69, v49
-  v_mul_f32_e32 v98, s69, v50
-  v_mul_f32_e32 v99, s69, v51
-  v_mul_f32_e32 v100, s69, v52
-  v_mul_f32_e32 v101, s69, v53
-  v_mul_f32_e32 v102, s69, v54
-  v_mul_f32_e32 v103, s69, v55
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v56                                            ; schedules/softmax.cpp:284
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v52                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v53
+  v_mul_f32_e32 v86, s69, v54
+  v_mul_f32_e32 v87, s69, v55
+  v_mul_f32_e32 v88, s69, v56
   v_mul_f32_e32 v89, s69, v57
   v_mul_f32_e32 v90, s69, v58
   v_mul_f32_e32 v91, s69, v59
-  v_mul_f32_e32 v92, s69, v60
-  v_mul_f32_e32 v93, s69, v61
-  v_mul_f32_e32 v94, s69, v62
-  v_mul_f32_e32 v95, s69, v63
-  v_mul_f32_e32 v96, s69, v64
-  v_mul_f32_e32 v97, s69, v65
-  v_mul_f32_e32 v98, s69, v66
-  v_mul_f32_e32 v99, s69, v67
-  v_mul_f32_e32 v100, s69, v68
-  v_mul_f32_e32 v101, s69, v69
-  v_mul_f32_e32 v102, s69, v70
-  v_mul_f32_e32 v103, s69, v71
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
   v_exp_f32_e32 v89, v89
   v_exp_f32_e32 v90, v90
   v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 284 0
-  v_mul_f32_e32 v88, s69, v72                                            ; schedules/softmax.cpp:284
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v60                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v61
+  v_mul_f32_e32 v86, s69, v62
+  v_mul_f32_e32 v87, s69, v63
+  v_mul_f32_e32 v88, s69, v64
+  v_mul_f32_e32 v89, s69, v65
+  v_mul_f32_e32 v90, s69, v66
+  v_mul_f32_e32 v91, s69, v67
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v68                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v69
+  v_mul_f32_e32 v86, s69, v70
+  v_mul_f32_e32 v87, s69, v71
+  v_mul_f32_e32 v88, s69, v72
   v_mul_f32_e32 v89, s69, v73
   v_mul_f32_e32 v90, s69, v74
   v_mul_f32_e32 v91, s69, v75
-  v_mul_f32_e32 v92, s69, v76
-  v_mul_f32_e32 v93, s69, v77
-  v_mul_f32_e32 v94, s69, v78
-  v_mul_f32_e32 v95, s69, v79
-  v_mul_f32_e32 v96, s69, v80
-  v_mul_f32_e32 v97, s69, v81
-  v_mul_f32_e32 v98, s69, v82
-  v_mul_f32_e32 v99, s69, v83
-  v_mul_f32_e32 v100, s69, v84
-  v_mul_f32_e32 v101, s69, v85
-  v_mul_f32_e32 v102, s69, v86
-  v_mul_f32_e32 v103, s69, v87
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
   v_exp_f32_e32 v89, v89
   v_exp_f32_e32 v90, v90
   v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 301 0
-  v_sub_f32_e32 v241, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v241, v241, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v241                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v241
-  v_fma_f32 v26, v26, s70, v241
-  v_fma_f32 v27, v27, s70, v241
-  v_fma_f32 v28, v28, s70, v241
-  v_fma_f32 v29, v29, s70, v241
-  v_fma_f32 v30, v30, s70, v241
-  v_fma_f32 v31, v31, s70, v241
-  v_fma_f32 v32, v32, s70, v241
-  v_fma_f32 v33, v33, s70, v241
-  v_fma_f32 v34, v34, s70, v241
-  v_fma_f32 v35, v35, s70, v241
-  v_fma_f32 v36, v36, s70, v241
-  v_fma_f32 v37, v37, s70, v241
-  v_fma_f32 v38, v38, s70, v241
-  v_fma_f32 v39, v39, s70, v241
-  v_fma_f32 v40, v40, s70, v241
-  v_fma_f32 v41, v41, s70, v241
-  v_fma_f32 v42, v42, s70, v241
-  v_fma_f32 v43, v43, s70, v241
-  v_fma_f32 v44, v44, s70, v241
-  v_fma_f32 v45, v45, s70, v241
-  v_fma_f32 v46, v46, s70, v241
-  v_fma_f32 v47, v47, s70, v241
-  v_fma_f32 v48, v48, s70, v241
-  v_fma_f32 v49, v49, s70, v241
-  v_fma_f32 v50, v50, s70, v241
-  v_fma_f32 v51, v51, s70, v241
-  v_fma_f32 v52, v52, s70, v241
-  v_fma_f32 v53, v53, s70, v241
-  v_fma_f32 v54, v54, s70, v241
-  v_fma_f32 v55, v55, s70, v241
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v115                                           ; schedules/softmax.cpp:305
   .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
   .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v241, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v241, v241, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v241                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v241
-  v_fma_f32 v58, v58, s70, v241
-  v_fma_f32 v59, v59, s70, v241
-  v_fma_f32 v60, v60, s70, v241
-  v_fma_f32 v61, v61, s70, v241
-  v_fma_f32 v62, v62, s70, v241
-  v_fma_f32 v63, v63, s70, v241
-  v_fma_f32 v64, v64, s70, v241
-  v_fma_f32 v65, v65, s70, v241
-  v_fma_f32 v66, v66, s70, v241
-  v_fma_f32 v67, v67, s70, v241
-  v_fma_f32 v68, v68, s70, v241
-  v_fma_f32 v69, v69, s70, v241
-  v_fma_f32 v70, v70, s70, v241
-  v_fma_f32 v71, v71, s70, v241
-  v_fma_f32 v72, v72, s70, v241
-  v_fma_f32 v73, v73, s70, v241
-  v_fma_f32 v74, v74, s70, v241
-  v_fma_f32 v75, v75, s70, v241
-  v_fma_f32 v76, v76, s70, v241
-  v_fma_f32 v77, v77, s70, v241
-  v_fma_f32 v78, v78, s70, v241
-  v_fma_f32 v79, v79, s70, v241
-  v_fma_f32 v80, v80, s70, v241
-  v_fma_f32 v81, v81, s70, v241
-  v_fma_f32 v82, v82, s70, v241
-  v_fma_f32 v83, v83, s70, v241
-  v_fma_f32 v84, v84, s70, v241
-  v_fma_f32 v85, v85, s70, v241
-  v_fma_f32 v86, v86, s70, v241
-  v_fma_f32 v87, v87, s70, v241
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-weighed_2:
-  .loc 6 10 0
+  v_fma_f32 v44, v44, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v194
+  v_fma_f32 v46, v46, s70, v194
+  v_fma_f32 v47, v47, s70, v194
+  v_fma_f32 v48, v48, s70, v194
+  v_fma_f32 v49, v49, s70, v194
+  v_fma_f32 v50, v50, s70, v194
+  v_fma_f32 v51, v51, s70, v194
+  v_fma_f32 v52, v52, s70, v194
+  v_fma_f32 v53, v53, s70, v194
+  v_fma_f32 v54, v54, s70, v194
+  v_fma_f32 v55, v55, s70, v194
+  v_fma_f32 v56, v56, s70, v194
+  v_fma_f32 v57, v57, s70, v194
+  v_fma_f32 v58, v58, s70, v194
+  v_fma_f32 v59, v59, s70, v194
+  v_fma_f32 v60, v60, s70, v194
+  v_fma_f32 v61, v61, s70, v194
+  v_fma_f32 v62, v62, s70, v194
+  v_fma_f32 v63, v63, s70, v194
+  v_fma_f32 v64, v64, s70, v194
+  v_fma_f32 v65, v65, s70, v194
+  v_fma_f32 v66, v66, s70, v194
+  v_fma_f32 v67, v67, s70, v194
+  v_fma_f32 v68, v68, s70, v194
+  v_fma_f32 v69, v69, s70, v194
+  v_fma_f32 v70, v70, s70, v194
+  v_fma_f32 v71, v71, s70, v194
+  v_fma_f32 v72, v72, s70, v194
+  v_fma_f32 v73, v73, s70, v194
+  v_fma_f32 v74, v74, s70, v194
+  v_fma_f32 v75, v75, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 68 0
+  .loc 7 68 0
   s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
-  .loc 6 69 0
+  .loc 7 69 0
   s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
-  .loc 6 70 0
+  .loc 7 70 0
   s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
-  .loc 6 71 0
-  v_add_u32_e32 v23, s88, v204                                           ; schedules/walk.cpp:71
-  .loc 6 72 0
-  v_add_u32_e32 v168, s89, v205                                          ; schedules/walk.cpp:72
-  .loc 5 66 0
-  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:66
-  .loc 5 67 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:67
+  .loc 7 71 0
+  v_add_u32_e32 v121, s88, v192                                          ; schedules/walk.cpp:71
+  .loc 7 72 0
+  v_add_u32_e32 v186, s89, v193                                          ; schedules/walk.cpp:72
+  .loc 6 84 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:84
+  .loc 6 85 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:85
   .loc 4 167 0
-  ds_read_b128 v[206:209], v23                                           ; schedules/tiles.cpp:167
+  ds_read_b128 a[16:19], v121                                            ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[210:213], v23 offset:32                                 ; schedules/tiles.cpp:168
+  ds_read_b128 a[20:23], v121 offset:32                                  ; schedules/tiles.cpp:168
   .loc 4 167 0
-  ds_read_b128 v[214:217], v23 offset:512                                ; schedules/tiles.cpp:167
+  ds_read_b128 a[24:27], v121 offset:512                                 ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[218:221], v23 offset:544                                ; schedules/tiles.cpp:168
+  ds_read_b128 a[28:31], v121 offset:544                                 ; schedules/tiles.cpp:168
   .loc 4 167 0
-  ds_read_b128 v[222:225], v23 offset:4160                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[32:35], v121 offset:4160                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[226:229], v23 offset:4192                               ; schedules/tiles.cpp:168
+  ds_read_b128 a[36:39], v121 offset:4192                                ; schedules/tiles.cpp:168
   .loc 4 167 0
-  ds_read_b128 v[230:233], v23 offset:4672                               ; schedules/tiles.cpp:167
+  ds_read_b128 a[40:43], v121 offset:4672                                ; schedules/tiles.cpp:167
   .loc 4 168 0
-  ds_read_b128 v[234:237], v23 offset:4704                               ; schedules/tiles.cpp:168
-no_more_scores_3:
-  .loc 5 147 0
-  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:147
-references_rise_2:
-  .loc 2 214 0
-  v_mul_f32_e32 v241, s69, v240                                          ; schedules/softmax.cpp:214
-  .loc 2 215 0
-  v_sub_f32_e32 v170, v170, v240                                         ; schedules/softmax.cpp:215
-  v_sub_f32_e32 v171, v171, v240
-  v_sub_f32_e32 v172, v172, v240
-  v_sub_f32_e32 v173, v173, v240
-  v_sub_f32_e32 v174, v174, v240
-  v_sub_f32_e32 v175, v175, v240
-  v_sub_f32_e32 v176, v176, v240
-  v_sub_f32_e32 v177, v177, v240
-  v_sub_f32_e32 v178, v178, v240
-  v_sub_f32_e32 v179, v179, v240
-  v_sub_f32_e32 v180, v180, v240
-  v_sub_f32_e32 v181, v181, v240
-  v_sub_f32_e32 v182, v182, v240
-  v_sub_f32_e32 v183, v183, v240
-  v_sub_f32_e32 v184, v184, v240
-  v_sub_f32_e32 v185, v185, v240
-  .loc 2 216 0
-  v_sub_f32_e32 v238, v238, v240                                         ; schedules/softmax.cpp:216
-  v_sub_f32_e32 v239, v239, v240
-  .loc 2 175 0
-  v_fma_f32 v186, v238, s69, v196                                        ; schedules/softmax.cpp:175
-  v_fma_f32 v187, v239, s69, v196
-  .loc 2 176 0
-  v_max_f32_e32 v186, 0x4b00001b, v186                                   ; schedules/softmax.cpp:176
-  v_max_f32_e32 v187, 0x4b00001b, v187
-  .loc 2 218 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v241                                 ; schedules/softmax.cpp:218
-  .loc 2 219 0
-  v_exp_f32_e64 v241, -v241                                              ; schedules/softmax.cpp:219
-  .loc 2 220 0
-  s_nop 0                                                                ; schedules/softmax.cpp:220
-  .loc 2 221 0
-  v_mul_f32_e32 v104, v241, v104                                         ; schedules/softmax.cpp:221
-  v_mul_f32_e32 v105, v241, v105
-  v_mul_f32_e32 v106, v241, v106
-  v_mul_f32_e32 v107, v241, v107
-  v_mul_f32_e32 v108, v241, v108
-  v_mul_f32_e32 v109, v241, v109
-  v_mul_f32_e32 v110, v241, v110
-  v_mul_f32_e32 v111, v241, v111
-  v_mul_f32_e32 v112, v241, v112
-  v_mul_f32_e32 v113, v241, v113
-  v_mul_f32_e32 v114, v241, v114
-  v_mul_f32_e32 v115, v241, v115
-  v_mul_f32_e32 v116, v241, v116
-  v_mul_f32_e32 v117, v241, v117
-  v_mul_f32_e32 v118, v241, v118
-  v_mul_f32_e32 v119, v241, v119
-  v_mul_f32_e32 v120, v241, v120
-  v_mul_f32_e32 v121, v241, v121
-  v_mul_f32_e32 v122, v241, v122
-  v_mul_f32_e32 v123, v241, v123
-  v_mul_f32_e32 v124, v241, v124
-  v_mul_f32_e32 v125, v241, v125
-  v_mul_f32_e32 v126, v241, v126
-  v_mul_f32_e32 v127, v241, v127
-  v_mul_f32_e32 v128, v241, v128
-  v_mul_f32_e32 v129, v241, v129
-  v_mul_f32_e32 v130, v241, v130
-  v_mul_f32_e32 v131, v241, v131
-  v_mul_f32_e32 v132, v241, v132
-  v_mul_f32_e32 v133, v241, v133
-  v_mul_f32_e32 v134, v241, v134
-  v_mul_f32_e32 v135, v241, v135
-  v_mul_f32_e32 v136, v241, v136
-  v_mul_f32_e32 v137, v241, v137
-  v_mul_f32_e32 v138, v241, v138
-  v_mul_f32_e32 v139, v241, v139
-  v_mul_f32_e32 v140, v241, v140
-  v_mul_f32_e32 v141, v241, v141
-  v_mul_f32_e32 v142, v241, v142
-  v_mul_f32_e32 v143, v241, v143
-  v_mul_f32_e32 v144, v241, v144
-  v_mul_f32_e32 v145, v241, v145
-  v_mul_f32_e32 v146, v241, v146
-  v_mul_f32_e32 v147, v241, v147
-  v_mul_f32_e32 v148, v241, v148
-  v_mul_f32_e32 v149, v241, v149
-  v_mul_f32_e32 v150, v241, v150
-  v_mul_f32_e32 v151, v241, v151
-  v_mul_f32_e32 v152, v241, v152
-  v_mul_f32_e32 v153, v241, v153
-  v_mul_f32_e32 v154, v241, v154
-  v_mul_f32_e32 v155, v241, v155
-  v_mul_f32_e32 v156, v241, v156
-  v_mul_f32_e32 v157, v241, v157
-  v_mul_f32_e32 v158, v241, v158
-  v_mul_f32_e32 v159, v241, v159
-  v_mul_f32_e32 v160, v241, v160
-  v_mul_f32_e32 v161, v241, v161
-  v_mul_f32_e32 v162, v241, v162
-  v_mul_f32_e32 v163, v241, v163
-  v_mul_f32_e32 v164, v241, v164
-  v_mul_f32_e32 v165, v241, v165
-  v_mul_f32_e32 v166, v241, v166
-  v_mul_f32_e32 v167, v241, v167
-  .loc 2 222 0
-  v_mul_f32_e32 v169, v241, v169                                         ; schedules/softmax.cpp:222
-  .loc 2 223 0
-  v_mul_f32_e32 v198, v241, v198                                         ; schedules/softmax.cpp:223
-  .loc 2 224 0
-  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:224
-  .loc 2 225 0
-  v_sub_f32_e32 v24, v24, v240                                           ; schedules/softmax.cpp:225
-  v_sub_f32_e32 v25, v25, v240
-  v_sub_f32_e32 v26, v26, v240
-  v_sub_f32_e32 v27, v27, v240
-  v_sub_f32_e32 v28, v28, v240
-  v_sub_f32_e32 v29, v29, v240
-  v_sub_f32_e32 v30, v30, v240
-  v_sub_f32_e32 v31, v31, v240
-  v_sub_f32_e32 v32, v32, v240
-  v_sub_f32_e32 v33, v33, v240
-  v_sub_f32_e32 v34, v34, v240
-  v_sub_f32_e32 v35, v35, v240
-  v_sub_f32_e32 v36, v36, v240
-  v_sub_f32_e32 v37, v37, v240
-  v_sub_f32_e32 v38, v38, v240
-  v_sub_f32_e32 v39, v39, v240
-  v_sub_f32_e32 v40, v40, v240
-  v_sub_f32_e32 v41, v41, v240
-  v_sub_f32_e32 v42, v42, v240
-  v_sub_f32_e32 v43, v43, v240
-  v_sub_f32_e32 v44, v44, v240
-  v_sub_f32_e32 v45, v45, v240
-  v_sub_f32_e32 v46, v46, v240
-  v_sub_f32_e32 v47, v47, v240
-  v_sub_f32_e32 v48, v48, v240
-  v_sub_f32_e32 v49, v49, v240
-  v_sub_f32_e32 v50, v50, v240
-  v_sub_f32_e32 v51, v51, v240
-  v_sub_f32_e32 v52, v52, v240
-  v_sub_f32_e32 v53, v53, v240
-  v_sub_f32_e32 v54, v54, v240
-  v_sub_f32_e32 v55, v55, v240
-  v_sub_f32_e32 v56, v56, v240
-  v_sub_f32_e32 v57, v57, v240
-  v_sub_f32_e32 v58, v58, v240
-  v_sub_f32_e32 v59, v59, v240
-  v_sub_f32_e32 v60, v60, v240
-  v_sub_f32_e32 v61, v61, v240
-  v_sub_f32_e32 v62, v62, v240
-  v_sub_f32_e32 v63, v63, v240
-  v_sub_f32_e32 v64, v64, v240
-  v_sub_f32_e32 v65, v65, v240
-  v_sub_f32_e32 v66, v66, v240
-  v_sub_f32_e32 v67, v67, v240
-  v_sub_f32_e32 v68, v68, v240
-  v_sub_f32_e32 v69, v69, v240
-  v_sub_f32_e32 v70, v70, v240
-  v_sub_f32_e32 v71, v71, v240
-  v_sub_f32_e32 v72, v72, v240
-  v_sub_f32_e32 v73, v73, v240
-  v_sub_f32_e32 v74, v74, v240
-  v_sub_f32_e32 v75, v75, v240
-  v_sub_f32_e32 v76, v76, v240
-  v_sub_f32_e32 v77, v77, v240
-  v_sub_f32_e32 v78, v78, v240
-  v_sub_f32_e32 v79, v79, v240
-  v_sub_f32_e32 v80, v80, v240
-  v_sub_f32_e32 v81, v81, v240
-  v_sub_f32_e32 v82, v82, v240
-  v_sub_f32_e32 v83, v83, v240
-  v_sub_f32_e32 v84, v84, v240
-  v_sub_f32_e32 v85, v85, v240
-  v_sub_f32_e32 v86, v86, v240
-  v_sub_f32_e32 v87, v87, v240
-  .loc 2 226 0
-  v_mov_b32_e32 v240, 0                                                  ; schedules/softmax.cpp:226
-rise_is_small_2:
-  .loc 2 278 0
-  v_mul_f32_e32 v241, s69, v240                                          ; schedules/softmax.cpp:278
-  .loc 2 282 0
-  v_fma_f32 v88, v24, s69, -v241                                         ; schedules/softmax.cpp:282
-  v_fma_f32 v89, v25, s69, -v241
-  v_fma_f32 v90, v26, s69, -v241
-  v_fma_f32 v91, v27, s69, -v241
-  v_fma_f32 v92, v28, s69, -v241
-  v_fma_f32 v93, v29, s69, -v241
-  v_fma_f32 v94, v30, s69, -v241
-  v_fma_f32 v95, v31, s69, -v241
-  v_fma_f32 v96, v32, s69, -v241
-  v_fma_f32 v97, v33, s69, -v241
-  v_fma_f32 v98, v34, s69, -v241
-  v_fma_f32 v99, v35, s69, -v241
-  v_fma_f32 v100, v36, s69, -v241
-  v_fma_f32 v101, v37, s69, -v241
-  v_fma_f32 v102, v38, s69, -v241
-  v_fma_f32 v103, v39, s69, -v241
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 282 0
-  v_fma_f32 v88, v40, s69, -v241                                         ; schedules/softmax.cpp:282
-  v_fma_f32 v89, v41, s69, -v241
-  v_fma_f32 v90, v42, s69, -v241
-  v_fma_f32 v91, v43, s69, -v241
-  v_fma_f32 v92, v44, s69, -v241
-  v_fma_f32 v93, v45, s69, -v241
-  v_fma_f32 v94, v46, s69, -v241
-  v_fma_f32 v95, v47, s69, -v241
-  v_fma_f32 v96, v48, s69, -v241
-  v_fma_f32 v97, v49, s69, -v241
-  v_fma_f32 v98, v50, s69, -v241
-  v_fma_f32 v99, v51, s69, -v241
-  v_fma_f32 v100, v52, s69, -v241
-  v_fma_f32 v101, v53, s69, -v241
-  v_fma_f32 v102, v54, s69, -v241
-  v_fma_f32 v103, v55, s69, -v241
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 282 0
-  v_fma_f32 v88, v56, s69, -v241                                         ; schedules/softmax.cpp:282
-  v_fma_f32 v89, v57, s69, -v241
-  v_fma_f32 v90, v58, s69, -v241
-  v_fma_f32 v91, v59, s69, -v241
-  v_fma_f32 v92, v60, s69, -v241
-  v_fma_f32 v93, v61, s69, -v241
-  v_fma_f32 v94, v62, s69, -v241
-  v_fma_f32 v95, v63, s69, -v241
-  v_fma_f32 v96, v64, s69, -v241
-  v_fma_f32 v97, v65, s69, -v241
-  v_fma_f32 v98, v66, s69, -v241
-  v_fma_f32 v99, v67, s69, -v241
-  v_fma_f32 v100, v68, s69, -v241
-  v_fma_f32 v101, v69, s69, -v241
-  v_fma_f32 v102, v70, s69, -v241
-  v_fma_f32 v103, v71, s69, -v241
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 282 0
-  v_fma_f32 v88, v72, s69, -v241                                         ; schedules/softmax.cpp:282
-  v_fma_f32 v89, v73, s69, -v241
-  v_fma_f32 v90, v74, s69, -v241
-  v_fma_f32 v91, v75, s69, -v241
-  v_fma_f32 v92, v76, s69, -v241
-  v_fma_f32 v93, v77, s69, -v241
-  v_fma_f32 v94, v78, s69, -v241
-  v_fma_f32 v95, v79, s69, -v241
-  v_fma_f32 v96, v80, s69, -v241
-  v_fma_f32 v97, v81, s69, -v241
-  v_fma_f32 v98, v82, s69, -v241
-  v_fma_f32 v99, v83, s69, -v241
-  v_fma_f32 v100, v84, s69, -v241
-  v_fma_f32 v101, v85, s69, -v241
-  v_fma_f32 v102, v86, s69, -v241
-  v_fma_f32 v103, v87, s69, -v241
-  .loc 2 285 0
-  v_exp_f32_e32 v88, v88                                                 ; schedules/softmax.cpp:285
-  v_exp_f32_e32 v89, v89
-  v_exp_f32_e32 v90, v90
-  v_exp_f32_e32 v91, v91
-  v_exp_f32_e32 v92, v92
-  v_exp_f32_e32 v93, v93
-  v_exp_f32_e32 v94, v94
-  v_exp_f32_e32 v95, v95
-  v_exp_f32_e32 v96, v96
-  v_exp_f32_e32 v97, v97
-  v_exp_f32_e32 v98, v98
-  v_exp_f32_e32 v99, v99
-  v_exp_f32_e32 v100, v100
-  v_exp_f32_e32 v101, v101
-  v_exp_f32_e32 v102, v102
-  v_exp_f32_e32 v103, v103
-  .loc 2 287 0
-  v_add_f32_e32 v198, v88, v198                                          ; schedules/softmax.cpp:287
-  v_add_f32_e32 v198, v89, v198
-  v_add_f32_e32 v198, v90, v198
-  v_add_f32_e32 v198, v91, v198
-  v_add_f32_e32 v198, v92, v198
-  v_add_f32_e32 v198, v93, v198
-  v_add_f32_e32 v198, v94, v198
-  v_add_f32_e32 v198, v95, v198
-  v_add_f32_e32 v198, v96, v198
-  v_add_f32_e32 v198, v97, v198
-  v_add_f32_e32 v198, v98, v198
-  v_add_f32_e32 v198, v99, v198
-  v_add_f32_e32 v198, v100, v198
-  v_add_f32_e32 v198, v101, v198
-  v_add_f32_e32 v198, v102, v198
-  v_add_f32_e32 v198, v103, v198
-  .loc 2 301 0
-  v_sub_f32_e32 v241, v196, v186                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v241, v241, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 303 0
-  v_fma_f32 v241, -v240, s70, v241                                       ; schedules/softmax.cpp:303
-  .loc 2 304 0
-  v_fma_f32 v24, v24, s70, v241                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v25, v25, s70, v241
-  v_fma_f32 v26, v26, s70, v241
-  v_fma_f32 v27, v27, s70, v241
-  v_fma_f32 v28, v28, s70, v241
-  v_fma_f32 v29, v29, s70, v241
-  v_fma_f32 v30, v30, s70, v241
-  v_fma_f32 v31, v31, s70, v241
-  v_fma_f32 v32, v32, s70, v241
-  v_fma_f32 v33, v33, s70, v241
-  v_fma_f32 v34, v34, s70, v241
-  v_fma_f32 v35, v35, s70, v241
-  v_fma_f32 v36, v36, s70, v241
-  v_fma_f32 v37, v37, s70, v241
-  v_fma_f32 v38, v38, s70, v241
-  v_fma_f32 v39, v39, s70, v241
-  v_fma_f32 v40, v40, s70, v241
-  v_fma_f32 v41, v41, s70, v241
-  v_fma_f32 v42, v42, s70, v241
-  v_fma_f32 v43, v43, s70, v241
-  v_fma_f32 v44, v44, s70, v241
-  v_fma_f32 v45, v45, s70, v241
-  v_fma_f32 v46, v46, s70, v241
-  v_fma_f32 v47, v47, s70, v241
-  v_fma_f32 v48, v48, s70, v241
-  v_fma_f32 v49, v49, s70, v241
-  v_fma_f32 v50, v50, s70, v241
-  v_fma_f32 v51, v51, s70, v241
-  v_fma_f32 v52, v52, s70, v241
-  v_fma_f32 v53, v53, s70, v241
-  v_fma_f32 v54, v54, s70, v241
-  v_fma_f32 v55, v55, s70, v241
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v88, v24, v25, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v89, v28, v29, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v88, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v89, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v90, v32, v33, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v91, v36, v37, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v90, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v91, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v92, v40, v41, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v93, v44, v45, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v92, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v93, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v94, v48, v49, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v95, v52, v53, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v94, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v95, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_sub_f32_e32 v241, v196, v187                                         ; schedules/softmax.cpp:301
-  .loc 2 302 0
-  v_fmamk_f32 v241, v241, 0x80000, v197                                  ; schedules/softmax.cpp:302
-  .loc 2 303 0
-  v_fma_f32 v241, -v240, s70, v241                                       ; schedules/softmax.cpp:303
-  .loc 2 304 0
-  v_fma_f32 v56, v56, s70, v241                                          ; schedules/softmax.cpp:304
-  v_fma_f32 v57, v57, s70, v241
-  v_fma_f32 v58, v58, s70, v241
-  v_fma_f32 v59, v59, s70, v241
-  v_fma_f32 v60, v60, s70, v241
-  v_fma_f32 v61, v61, s70, v241
-  v_fma_f32 v62, v62, s70, v241
-  v_fma_f32 v63, v63, s70, v241
-  v_fma_f32 v64, v64, s70, v241
-  v_fma_f32 v65, v65, s70, v241
-  v_fma_f32 v66, v66, s70, v241
-  v_fma_f32 v67, v67, s70, v241
-  v_fma_f32 v68, v68, s70, v241
-  v_fma_f32 v69, v69, s70, v241
-  v_fma_f32 v70, v70, s70, v241
-  v_fma_f32 v71, v71, s70, v241
-  v_fma_f32 v72, v72, s70, v241
-  v_fma_f32 v73, v73, s70, v241
-  v_fma_f32 v74, v74, s70, v241
-  v_fma_f32 v75, v75, s70, v241
-  v_fma_f32 v76, v76, s70, v241
-  v_fma_f32 v77, v77, s70, v241
-  v_fma_f32 v78, v78, s70, v241
-  v_fma_f32 v79, v79, s70, v241
-  v_fma_f32 v80, v80, s70, v241
-  v_fma_f32 v81, v81, s70, v241
-  v_fma_f32 v82, v82, s70, v241
-  v_fma_f32 v83, v83, s70, v241
-  v_fma_f32 v84, v84, s70, v241
-  v_fma_f32 v85, v85, s70, v241
-  v_fma_f32 v86, v86, s70, v241
-  v_fma_f32 v87, v87, s70, v241
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v96, v56, v57, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v97, v60, v61, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v96, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v97, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v98, v64, v65, 16                                     ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v99, v68, v69, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v98, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v99, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v100, v72, v73, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v101, v76, v77, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v100, v74, v75, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v101, v78, v79, 16 op_sel:[0,0,0,1]
-  .loc 2 306 0
-  v_ashr_pk_u8_i32 v102, v80, v81, 16                                    ; schedules/softmax.cpp:306
-  v_ashr_pk_u8_i32 v103, v84, v85, 16
-  .loc 2 308 0
-  v_ashr_pk_u8_i32 v102, v82, v83, 16 op_sel:[0,0,0,1]                   ; schedules/softmax.cpp:308
-  v_ashr_pk_u8_i32 v103, v86, v87, 16 op_sel:[0,0,0,1]
-  .loc 5 113 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:113
-no_tile_in_part:
-  .loc 5 170 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:170
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[206:207], v168                                     ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:256
-  ds_read_b64_tr_b8 v[210:211], v168 offset:512
-  ds_read_b64_tr_b8 v[212:213], v168 offset:768
-  ds_read_b64_tr_b8 v[214:215], v168 offset:32
-  ds_read_b64_tr_b8 v[216:217], v168 offset:288
-  ds_read_b64_tr_b8 v[218:219], v168 offset:544
-  ds_read_b64_tr_b8 v[220:221], v168 offset:800
-  ds_read_b64_tr_b8 v[222:223], v168 offset:64
-  ds_read_b64_tr_b8 v[224:225], v168 offset:320
-  ds_read_b64_tr_b8 v[226:227], v168 offset:576
-  ds_read_b64_tr_b8 v[228:229], v168 offset:832
-  ds_read_b64_tr_b8 v[230:231], v168 offset:96
-  ds_read_b64_tr_b8 v[232:233], v168 offset:352
-  ds_read_b64_tr_b8 v[234:235], v168 offset:608
-  ds_read_b64_tr_b8 v[236:237], v168 offset:864
-  .loc 5 35 0
+  ds_read_b128 a[44:47], v121 offset:4704                                ; schedules/tiles.cpp:168
+no_more_scores:
+  .loc 6 174 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:174
+  .loc 6 135 0
+  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:135
+  .loc 6 136 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:136
+whole_tiles:
+  .loc 6 138 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:138
+  .loc 6 35 0
   s_setprio 1                                                            ; schedules/ping_pong.cpp:35
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[88:95], v[104:119], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[206:207], v168 offset:8320                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[208:209], v168 offset:8576
-  ds_read_b64_tr_b8 v[210:211], v168 offset:8832
-  ds_read_b64_tr_b8 v[212:213], v168 offset:9088
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[88:95], v[120:135], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[214:215], v168 offset:8352                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[216:217], v168 offset:8608
-  ds_read_b64_tr_b8 v[218:219], v168 offset:8864
-  ds_read_b64_tr_b8 v[220:221], v168 offset:9120
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[88:95], v[136:151], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[222:223], v168 offset:8384                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[224:225], v168 offset:8640
-  ds_read_b64_tr_b8 v[226:227], v168 offset:8896
-  ds_read_b64_tr_b8 v[228:229], v168 offset:9152
-  .loc 5 38 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[188:191], v[200:203], v[88:95], v199  ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[88:95], v[152:167], v2, v186 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 4 175 0
-  ds_read_b64_tr_b8 v[230:231], v168 offset:8416                         ; schedules/tiles.cpp:175
-  ds_read_b64_tr_b8 v[232:233], v168 offset:8672
-  ds_read_b64_tr_b8 v[234:235], v168 offset:8928
-  ds_read_b64_tr_b8 v[236:237], v168 offset:9184
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[104:119], v[206:213], v[96:103], v[104:119], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_5:
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[120:135], v[214:221], v[96:103], v[120:135], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_6:
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:132
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[136:151], v[222:229], v[96:103], v[136:151], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_7:
-  .loc 5 40 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
-  .loc 7 130 0
-  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:130
-  .loc 7 131 0
-  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:131
-  .loc 7 132 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:132
-  .loc 2 113 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[192:195], v[200:203], v[96:103], v199 ; schedules/softmax.cpp:113
-  .loc 7 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[152:167], v[230:237], v[96:103], v[152:167], v2, v187 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_8:
-  .loc 5 47 0
-  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
-  .loc 2 162 0
-  v_lshlrev_b32_e32 v238, 23, v186                                       ; schedules/softmax.cpp:162
-  v_lshlrev_b32_e32 v239, 23, v187
-  .loc 2 165 0
-  v_fma_f32 v169, v238, v188, v169                                       ; schedules/softmax.cpp:165
-  .loc 2 164 0
-  s_nop 2                                                                ; schedules/softmax.cpp:164
-  .loc 2 165 0
-  v_fma_f32 v169, v239, v192, v169                                       ; schedules/softmax.cpp:165
-  .loc 2 169 0
-  v_mov_b32_e32 v188, 0                                                  ; schedules/softmax.cpp:169
-  v_mov_b32_e32 v192, 0
-  .loc 5 253 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:253
-sees_nothing:
-  .loc 5 255 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:255
-  .loc 6 18 0
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 167 0
+  ds_read_b128 a[16:19], v121 offset:8320                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[20:23], v121 offset:8352                                ; schedules/tiles.cpp:168
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
   .loc 4 118 0
   s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 167 0
+  ds_read_b128 a[24:27], v121 offset:8832                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[28:31], v121 offset:8864                                ; schedules/tiles.cpp:168
+  .loc 7 26 0
   s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
+  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 4 132 0
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 4 132 0
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
+tile_unneeded_6:
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[32:39], a[8:15], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 167 0
+  ds_read_b128 a[32:35], v121 offset:12480                               ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[36:39], v121 offset:12512                               ; schedules/tiles.cpp:168
+  .loc 4 139 0
+  s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
+  .loc 4 140 0
+  s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[40:47], a[8:15], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 167 0
+  ds_read_b128 a[40:43], v121 offset:12992                               ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[44:47], v121 offset:13024                               ; schedules/tiles.cpp:168
+  .loc 7 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 7 19 0
+  s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
+  .loc 4 119 0
+  s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[16:17], v186                                       ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v186 offset:256
+  ds_read_b64_tr_b8 a[20:21], v186 offset:512
+  ds_read_b64_tr_b8 a[22:23], v186 offset:768
+  .loc 7 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 7 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 7 26 0
+  s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
+  .loc 7 27 0
+  s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
+  .loc 7 28 0
+  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:28
+  .loc 4 130 0
+  s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 4 132 0
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
+  .loc 4 128 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
+  .loc 4 131 0
+  s_nop 0                                                                ; schedules/tiles.cpp:131
+  .loc 4 132 0
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+tile_unneeded_7:
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[24:25], v186 offset:32                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v186 offset:288
+  ds_read_b64_tr_b8 a[28:29], v186 offset:544
+  ds_read_b64_tr_b8 a[30:31], v186 offset:800
+  .loc 4 139 0
+  s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
+  .loc 4 140 0
+  s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[32:39], a[8:15], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[32:33], v186 offset:64                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v186 offset:320
+  ds_read_b64_tr_b8 a[36:37], v186 offset:576
+  ds_read_b64_tr_b8 a[38:39], v186 offset:832
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[40:47], a[8:15], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[40:41], v186 offset:96                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v186 offset:352
+  ds_read_b64_tr_b8 a[44:45], v186 offset:608
+  ds_read_b64_tr_b8 a[46:47], v186 offset:864
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[122:137], a[16:23], v[76:83], v[122:137], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[16:17], v186 offset:8320                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v186 offset:8576
+  ds_read_b64_tr_b8 a[20:21], v186 offset:8832
+  ds_read_b64_tr_b8 a[22:23], v186 offset:9088
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[138:153], a[24:31], v[76:83], v[138:153], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[24:25], v186 offset:8352                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v186 offset:8608
+  ds_read_b64_tr_b8 a[28:29], v186 offset:8864
+  ds_read_b64_tr_b8 a[30:31], v186 offset:9120
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[154:169], a[32:39], v[76:83], v[154:169], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[32:33], v186 offset:8384                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v186 offset:8640
+  ds_read_b64_tr_b8 a[36:37], v186 offset:8896
+  ds_read_b64_tr_b8 a[38:39], v186 offset:9152
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[110:113], v[188:191], v[76:83], v187  ; schedules/softmax.cpp:120
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[170:185], a[40:47], v[76:83], v[170:185], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[40:41], v186 offset:8416                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v186 offset:8672
+  ds_read_b64_tr_b8 a[44:45], v186 offset:8928
+  ds_read_b64_tr_b8 a[46:47], v186 offset:9184
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[122:137], a[16:23], v[84:91], v[122:137], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[138:153], a[24:31], v[84:91], v[138:153], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[154:169], a[32:39], v[84:91], v[154:169], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[116:119], v[188:191], v[84:91], v187  ; schedules/softmax.cpp:120
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[170:185], a[40:47], v[84:91], v[170:185], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 6 140 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:140
+  .loc 2 140 0
+  v_max3_f32 v114, v12, v13, v14                                         ; schedules/softmax.cpp:140
+  v_max3_f32 v120, v44, v45, v46
+  .loc 2 142 0
+  v_max3_f32 v114, v114, v15, v16                                        ; schedules/softmax.cpp:142
+  v_max3_f32 v120, v120, v47, v48
+  v_max3_f32 v114, v114, v17, v18
+  v_max3_f32 v120, v120, v49, v50
+  v_max3_f32 v114, v114, v19, v20
+  v_max3_f32 v120, v120, v51, v52
+  v_max3_f32 v114, v114, v21, v22
+  v_max3_f32 v120, v120, v53, v54
+  v_max3_f32 v114, v114, v23, v24
+  v_max3_f32 v120, v120, v55, v56
+  v_max3_f32 v114, v114, v25, v26
+  v_max3_f32 v120, v120, v57, v58
+  v_max3_f32 v114, v114, v27, v28
+  v_max3_f32 v120, v120, v59, v60
+  v_max3_f32 v114, v114, v29, v30
+  v_max3_f32 v120, v120, v61, v62
+  v_max3_f32 v114, v114, v31, v32
+  v_max3_f32 v120, v120, v63, v64
+  v_max3_f32 v114, v114, v33, v34
+  v_max3_f32 v120, v120, v65, v66
+  v_max3_f32 v114, v114, v35, v36
+  v_max3_f32 v120, v120, v67, v68
+  v_max3_f32 v114, v114, v37, v38
+  v_max3_f32 v120, v120, v69, v70
+  v_max3_f32 v114, v114, v39, v40
+  v_max3_f32 v120, v120, v71, v72
+  v_max3_f32 v114, v114, v41, v42
+  v_max3_f32 v120, v120, v73, v74
+  .loc 2 143 0
+  v_max_f32_e32 v114, v114, v43                                          ; schedules/softmax.cpp:143
+  v_max_f32_e32 v120, v120, v75
+  .loc 2 144 0
+  v_mov_b32_e32 v194, v114                                               ; schedules/softmax.cpp:144
+  v_mov_b32_e32 v195, v120
+  .loc 2 169 0
+  v_lshlrev_b32_e32 v196, 23, v109                                       ; schedules/softmax.cpp:169
+  v_lshlrev_b32_e32 v197, 23, v115
+  .loc 2 170 0
+  v_fma_f32 v11, v196, v110, v11                                         ; schedules/softmax.cpp:170
+  v_fma_f32 v11, v197, v116, v11
+  .loc 2 171 0
+  v_mov_b32_e32 v110, 0                                                  ; schedules/softmax.cpp:171
+  v_mov_b32_e32 v116, 0
+  .loc 2 146 0
+  v_permlane32_swap_b32_e32 v114, v194                                   ; schedules/softmax.cpp:146
+  v_permlane32_swap_b32_e32 v120, v195
+  .loc 2 147 0
+  v_max_f32_e32 v114, v114, v194                                         ; schedules/softmax.cpp:147
+  v_max_f32_e32 v120, v120, v195
+  .loc 2 175 0
+  v_fma_f32 v109, v114, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v115, v120, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v109, v4, v109, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v115, v4, v115, v5
+  .loc 2 192 0
+  s_flbit_i32_b32 s91, s87                                               ; schedules/softmax.cpp:192
+  .loc 2 193 0
+  s_sub_u32 s91, s86, s91                                                ; schedules/softmax.cpp:193
+  .loc 2 202 0
+  v_add_lshl_u32 v194, v109, s91, 23                                     ; schedules/softmax.cpp:202
+  v_add_lshl_u32 v195, v115, s91, 23
+  .loc 2 203 0
+  v_cmp_lt_f32_e64 s[92:93], 0, v114                                     ; schedules/softmax.cpp:203
+  v_cmp_lt_f32_e64 s[96:97], 0, v120
+  .loc 2 204 0
+  v_cmp_lt_f32_e64 s[94:95], v11, v194                                   ; schedules/softmax.cpp:204
+  v_cmp_lt_f32_e64 s[98:99], v11, v195
+  .loc 2 205 0
+  s_and_b64 vcc, s[94:95], s[92:93]                                      ; schedules/softmax.cpp:205
+  .loc 2 207 0
+  s_and_b64 s[98:99], s[98:99], s[96:97]                                 ; schedules/softmax.cpp:207
+  .loc 2 208 0
+  s_or_b64 vcc, vcc, s[98:99]                                            ; schedules/softmax.cpp:208
+  .loc 2 210 0
+  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:210
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v12                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v13
+  v_mul_f32_e32 v78, s69, v14
+  v_mul_f32_e32 v79, s69, v15
+  v_mul_f32_e32 v80, s69, v16
+  v_mul_f32_e32 v81, s69, v17
+  v_mul_f32_e32 v82, s69, v18
+  v_mul_f32_e32 v83, s69, v19
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v20                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v21
+  v_mul_f32_e32 v78, s69, v22
+  v_mul_f32_e32 v79, s69, v23
+  v_mul_f32_e32 v80, s69, v24
+  v_mul_f32_e32 v81, s69, v25
+  v_mul_f32_e32 v82, s69, v26
+  v_mul_f32_e32 v83, s69, v27
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v28                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v29
+  v_mul_f32_e32 v78, s69, v30
+  v_mul_f32_e32 v79, s69, v31
+  v_mul_f32_e32 v80, s69, v32
+  v_mul_f32_e32 v81, s69, v33
+  v_mul_f32_e32 v82, s69, v34
+  v_mul_f32_e32 v83, s69, v35
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v36                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v37
+  v_mul_f32_e32 v78, s69, v38
+  v_mul_f32_e32 v79, s69, v39
+  v_mul_f32_e32 v80, s69, v40
+  v_mul_f32_e32 v81, s69, v41
+  v_mul_f32_e32 v82, s69, v42
+  v_mul_f32_e32 v83, s69, v43
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v109                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 308 0
+  v_fma_f32 v12, v12, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v194
+  v_fma_f32 v14, v14, s70, v194
+  v_fma_f32 v15, v15, s70, v194
+  v_fma_f32 v16, v16, s70, v194
+  v_fma_f32 v17, v17, s70, v194
+  v_fma_f32 v18, v18, s70, v194
+  v_fma_f32 v19, v19, s70, v194
+  v_fma_f32 v20, v20, s70, v194
+  v_fma_f32 v21, v21, s70, v194
+  v_fma_f32 v22, v22, s70, v194
+  v_fma_f32 v23, v23, s70, v194
+  v_fma_f32 v24, v24, s70, v194
+  v_fma_f32 v25, v25, s70, v194
+  v_fma_f32 v26, v26, s70, v194
+  v_fma_f32 v27, v27, s70, v194
+  v_fma_f32 v28, v28, s70, v194
+  v_fma_f32 v29, v29, s70, v194
+  v_fma_f32 v30, v30, s70, v194
+  v_fma_f32 v31, v31, s70, v194
+  v_fma_f32 v32, v32, s70, v194
+  v_fma_f32 v33, v33, s70, v194
+  v_fma_f32 v34, v34, s70, v194
+  v_fma_f32 v35, v35, s70, v194
+  v_fma_f32 v36, v36, s70, v194
+  v_fma_f32 v37, v37, s70, v194
+  v_fma_f32 v38, v38, s70, v194
+  v_fma_f32 v39, v39, s70, v194
+  v_fma_f32 v40, v40, s70, v194
+  v_fma_f32 v41, v41, s70, v194
+  v_fma_f32 v42, v42, s70, v194
+  v_fma_f32 v43, v43, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v44                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v45
+  v_mul_f32_e32 v86, s69, v46
+  v_mul_f32_e32 v87, s69, v47
+  v_mul_f32_e32 v88, s69, v48
+  v_mul_f32_e32 v89, s69, v49
+  v_mul_f32_e32 v90, s69, v50
+  v_mul_f32_e32 v91, s69, v51
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v52                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v53
+  v_mul_f32_e32 v86, s69, v54
+  v_mul_f32_e32 v87, s69, v55
+  v_mul_f32_e32 v88, s69, v56
+  v_mul_f32_e32 v89, s69, v57
+  v_mul_f32_e32 v90, s69, v58
+  v_mul_f32_e32 v91, s69, v59
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v60                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v61
+  v_mul_f32_e32 v86, s69, v62
+  v_mul_f32_e32 v87, s69, v63
+  v_mul_f32_e32 v88, s69, v64
+  v_mul_f32_e32 v89, s69, v65
+  v_mul_f32_e32 v90, s69, v66
+  v_mul_f32_e32 v91, s69, v67
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v68                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v69
+  v_mul_f32_e32 v86, s69, v70
+  v_mul_f32_e32 v87, s69, v71
+  v_mul_f32_e32 v88, s69, v72
+  v_mul_f32_e32 v89, s69, v73
+  v_mul_f32_e32 v90, s69, v74
+  v_mul_f32_e32 v91, s69, v75
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v115                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 308 0
+  v_fma_f32 v44, v44, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v194
+  v_fma_f32 v46, v46, s70, v194
+  v_fma_f32 v47, v47, s70, v194
+  v_fma_f32 v48, v48, s70, v194
+  v_fma_f32 v49, v49, s70, v194
+  v_fma_f32 v50, v50, s70, v194
+  v_fma_f32 v51, v51, s70, v194
+  v_fma_f32 v52, v52, s70, v194
+  v_fma_f32 v53, v53, s70, v194
+  v_fma_f32 v54, v54, s70, v194
+  v_fma_f32 v55, v55, s70, v194
+  v_fma_f32 v56, v56, s70, v194
+  v_fma_f32 v57, v57, s70, v194
+  v_fma_f32 v58, v58, s70, v194
+  v_fma_f32 v59, v59, s70, v194
+  v_fma_f32 v60, v60, s70, v194
+  v_fma_f32 v61, v61, s70, v194
+  v_fma_f32 v62, v62, s70, v194
+  v_fma_f32 v63, v63, s70, v194
+  v_fma_f32 v64, v64, s70, v194
+  v_fma_f32 v65, v65, s70, v194
+  v_fma_f32 v66, v66, s70, v194
+  v_fma_f32 v67, v67, s70, v194
+  v_fma_f32 v68, v68, s70, v194
+  v_fma_f32 v69, v69, s70, v194
+  v_fma_f32 v70, v70, s70, v194
+  v_fma_f32 v71, v71, s70, v194
+  v_fma_f32 v72, v72, s70, v194
+  v_fma_f32 v73, v73, s70, v194
+  v_fma_f32 v74, v74, s70, v194
+  v_fma_f32 v75, v75, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
+weighed:
+  .loc 7 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 7 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 7 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 7 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 7 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 7 71 0
+  v_add_u32_e32 v121, s88, v192                                          ; schedules/walk.cpp:71
+  .loc 7 72 0
+  v_add_u32_e32 v186, s89, v193                                          ; schedules/walk.cpp:72
+  .loc 6 84 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:84
+  .loc 6 85 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:85
+  .loc 4 167 0
+  ds_read_b128 a[16:19], v121                                            ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[20:23], v121 offset:32                                  ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 a[24:27], v121 offset:512                                 ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[28:31], v121 offset:544                                 ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 a[32:35], v121 offset:4160                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[36:39], v121 offset:4192                                ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 a[40:43], v121 offset:4672                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[44:47], v121 offset:4704                                ; schedules/tiles.cpp:168
+no_more_scores_2:
+  .loc 6 142 0
+  s_cmp_lt_u32 s87, s90                                                  ; schedules/ping_pong.cpp:142
+  .loc 6 143 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:143
+  .loc 6 144 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:144
+  .loc 6 145 0
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:145
+references_rise:
+  .loc 2 219 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:219
+  .loc 2 220 0
+  v_max_f32_e32 v194, v114, v194                                         ; schedules/softmax.cpp:220
+  v_max_f32_e32 v194, v120, v194
+  .loc 2 221 0
+  v_mul_f32_e32 v195, s69, v194                                          ; schedules/softmax.cpp:221
+  .loc 2 222 0
+  v_sub_f32_e32 v92, v92, v194                                           ; schedules/softmax.cpp:222
+  v_sub_f32_e32 v93, v93, v194
+  v_sub_f32_e32 v94, v94, v194
+  v_sub_f32_e32 v95, v95, v194
+  v_sub_f32_e32 v96, v96, v194
+  v_sub_f32_e32 v97, v97, v194
+  v_sub_f32_e32 v98, v98, v194
+  v_sub_f32_e32 v99, v99, v194
+  v_sub_f32_e32 v100, v100, v194
+  v_sub_f32_e32 v101, v101, v194
+  v_sub_f32_e32 v102, v102, v194
+  v_sub_f32_e32 v103, v103, v194
+  v_sub_f32_e32 v104, v104, v194
+  v_sub_f32_e32 v105, v105, v194
+  v_sub_f32_e32 v106, v106, v194
+  v_sub_f32_e32 v107, v107, v194
+  .loc 2 223 0
+  v_sub_f32_e32 v114, v114, v194                                         ; schedules/softmax.cpp:223
+  v_sub_f32_e32 v120, v120, v194
+  .loc 2 175 0
+  v_fma_f32 v109, v114, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v115, v120, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v109, v4, v109, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v115, v4, v115, v5
+  .loc 2 225 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:225
+  .loc 2 226 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:226
+  .loc 2 227 0
+  s_nop 0                                                                ; schedules/softmax.cpp:227
+  .loc 5 76 0
+  v_mul_f32_e32 v122, v195, v122                                         ; schedules/products.cpp:76
+  v_mul_f32_e32 v123, v195, v123
+  v_mul_f32_e32 v124, v195, v124
+  v_mul_f32_e32 v125, v195, v125
+  v_mul_f32_e32 v126, v195, v126
+  v_mul_f32_e32 v127, v195, v127
+  v_mul_f32_e32 v128, v195, v128
+  v_mul_f32_e32 v129, v195, v129
+  v_mul_f32_e32 v130, v195, v130
+  v_mul_f32_e32 v131, v195, v131
+  v_mul_f32_e32 v132, v195, v132
+  v_mul_f32_e32 v133, v195, v133
+  v_mul_f32_e32 v134, v195, v134
+  v_mul_f32_e32 v135, v195, v135
+  v_mul_f32_e32 v136, v195, v136
+  v_mul_f32_e32 v137, v195, v137
+  v_mul_f32_e32 v138, v195, v138
+  v_mul_f32_e32 v139, v195, v139
+  v_mul_f32_e32 v140, v195, v140
+  v_mul_f32_e32 v141, v195, v141
+  v_mul_f32_e32 v142, v195, v142
+  v_mul_f32_e32 v143, v195, v143
+  v_mul_f32_e32 v144, v195, v144
+  v_mul_f32_e32 v145, v195, v145
+  v_mul_f32_e32 v146, v195, v146
+  v_mul_f32_e32 v147, v195, v147
+  v_mul_f32_e32 v148, v195, v148
+  v_mul_f32_e32 v149, v195, v149
+  v_mul_f32_e32 v150, v195, v150
+  v_mul_f32_e32 v151, v195, v151
+  v_mul_f32_e32 v152, v195, v152
+  v_mul_f32_e32 v153, v195, v153
+  v_mul_f32_e32 v154, v195, v154
+  v_mul_f32_e32 v155, v195, v155
+  v_mul_f32_e32 v156, v195, v156
+  v_mul_f32_e32 v157, v195, v157
+  v_mul_f32_e32 v158, v195, v158
+  v_mul_f32_e32 v159, v195, v159
+  v_mul_f32_e32 v160, v195, v160
+  v_mul_f32_e32 v161, v195, v161
+  v_mul_f32_e32 v162, v195, v162
+  v_mul_f32_e32 v163, v195, v163
+  v_mul_f32_e32 v164, v195, v164
+  v_mul_f32_e32 v165, v195, v165
+  v_mul_f32_e32 v166, v195, v166
+  v_mul_f32_e32 v167, v195, v167
+  v_mul_f32_e32 v168, v195, v168
+  v_mul_f32_e32 v169, v195, v169
+  v_mul_f32_e32 v170, v195, v170
+  v_mul_f32_e32 v171, v195, v171
+  v_mul_f32_e32 v172, v195, v172
+  v_mul_f32_e32 v173, v195, v173
+  v_mul_f32_e32 v174, v195, v174
+  v_mul_f32_e32 v175, v195, v175
+  v_mul_f32_e32 v176, v195, v176
+  v_mul_f32_e32 v177, v195, v177
+  v_mul_f32_e32 v178, v195, v178
+  v_mul_f32_e32 v179, v195, v179
+  v_mul_f32_e32 v180, v195, v180
+  v_mul_f32_e32 v181, v195, v181
+  v_mul_f32_e32 v182, v195, v182
+  v_mul_f32_e32 v183, v195, v183
+  v_mul_f32_e32 v184, v195, v184
+  v_mul_f32_e32 v185, v195, v185
+  .loc 2 229 0
+  v_mul_f32_e32 v11, v195, v11                                           ; schedules/softmax.cpp:229
+  .loc 2 230 0
+  v_mul_f32_e32 v108, v195, v108                                         ; schedules/softmax.cpp:230
+  .loc 2 231 0
+  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:231
+  .loc 2 233 0
+  v_sub_f32_e32 v12, v12, v194                                           ; schedules/softmax.cpp:233
+  v_sub_f32_e32 v13, v13, v194
+  v_sub_f32_e32 v14, v14, v194
+  v_sub_f32_e32 v15, v15, v194
+  v_sub_f32_e32 v16, v16, v194
+  v_sub_f32_e32 v17, v17, v194
+  v_sub_f32_e32 v18, v18, v194
+  v_sub_f32_e32 v19, v19, v194
+  v_sub_f32_e32 v20, v20, v194
+  v_sub_f32_e32 v21, v21, v194
+  v_sub_f32_e32 v22, v22, v194
+  v_sub_f32_e32 v23, v23, v194
+  v_sub_f32_e32 v24, v24, v194
+  v_sub_f32_e32 v25, v25, v194
+  v_sub_f32_e32 v26, v26, v194
+  v_sub_f32_e32 v27, v27, v194
+  v_sub_f32_e32 v28, v28, v194
+  v_sub_f32_e32 v29, v29, v194
+  v_sub_f32_e32 v30, v30, v194
+  v_sub_f32_e32 v31, v31, v194
+  v_sub_f32_e32 v32, v32, v194
+  v_sub_f32_e32 v33, v33, v194
+  v_sub_f32_e32 v34, v34, v194
+  v_sub_f32_e32 v35, v35, v194
+  v_sub_f32_e32 v36, v36, v194
+  v_sub_f32_e32 v37, v37, v194
+  v_sub_f32_e32 v38, v38, v194
+  v_sub_f32_e32 v39, v39, v194
+  v_sub_f32_e32 v40, v40, v194
+  v_sub_f32_e32 v41, v41, v194
+  v_sub_f32_e32 v42, v42, v194
+  v_sub_f32_e32 v43, v43, v194
+  v_sub_f32_e32 v44, v44, v194
+  v_sub_f32_e32 v45, v45, v194
+  v_sub_f32_e32 v46, v46, v194
+  v_sub_f32_e32 v47, v47, v194
+  v_sub_f32_e32 v48, v48, v194
+  v_sub_f32_e32 v49, v49, v194
+  v_sub_f32_e32 v50, v50, v194
+  v_sub_f32_e32 v51, v51, v194
+  v_sub_f32_e32 v52, v52, v194
+  v_sub_f32_e32 v53, v53, v194
+  v_sub_f32_e32 v54, v54, v194
+  v_sub_f32_e32 v55, v55, v194
+  v_sub_f32_e32 v56, v56, v194
+  v_sub_f32_e32 v57, v57, v194
+  v_sub_f32_e32 v58, v58, v194
+  v_sub_f32_e32 v59, v59, v194
+  v_sub_f32_e32 v60, v60, v194
+  v_sub_f32_e32 v61, v61, v194
+  v_sub_f32_e32 v62, v62, v194
+  v_sub_f32_e32 v63, v63, v194
+  v_sub_f32_e32 v64, v64, v194
+  v_sub_f32_e32 v65, v65, v194
+  v_sub_f32_e32 v66, v66, v194
+  v_sub_f32_e32 v67, v67, v194
+  v_sub_f32_e32 v68, v68, v194
+  v_sub_f32_e32 v69, v69, v194
+  v_sub_f32_e32 v70, v70, v194
+  v_sub_f32_e32 v71, v71, v194
+  v_sub_f32_e32 v72, v72, v194
+  v_sub_f32_e32 v73, v73, v194
+  v_sub_f32_e32 v74, v74, v194
+  v_sub_f32_e32 v75, v75, v194
+  .loc 2 234 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:234
+rise_is_small:
+  .loc 2 285 0
+  v_mul_f32_e32 v196, s69, v194                                          ; schedules/softmax.cpp:285
+  .loc 2 289 0
+  v_fma_f32 v76, v12, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v77, v13, s69, -v196
+  v_fma_f32 v78, v14, s69, -v196
+  v_fma_f32 v79, v15, s69, -v196
+  v_fma_f32 v80, v16, s69, -v196
+  v_fma_f32 v81, v17, s69, -v196
+  v_fma_f32 v82, v18, s69, -v196
+  v_fma_f32 v83, v19, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 289 0
+  v_fma_f32 v76, v20, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v77, v21, s69, -v196
+  v_fma_f32 v78, v22, s69, -v196
+  v_fma_f32 v79, v23, s69, -v196
+  v_fma_f32 v80, v24, s69, -v196
+  v_fma_f32 v81, v25, s69, -v196
+  v_fma_f32 v82, v26, s69, -v196
+  v_fma_f32 v83, v27, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 289 0
+  v_fma_f32 v76, v28, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v77, v29, s69, -v196
+  v_fma_f32 v78, v30, s69, -v196
+  v_fma_f32 v79, v31, s69, -v196
+  v_fma_f32 v80, v32, s69, -v196
+  v_fma_f32 v81, v33, s69, -v196
+  v_fma_f32 v82, v34, s69, -v196
+  v_fma_f32 v83, v35, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 289 0
+  v_fma_f32 v76, v36, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v77, v37, s69, -v196
+  v_fma_f32 v78, v38, s69, -v196
+  v_fma_f32 v79, v39, s69, -v196
+  v_fma_f32 v80, v40, s69, -v196
+  v_fma_f32 v81, v41, s69, -v196
+  v_fma_f32 v82, v42, s69, -v196
+  v_fma_f32 v83, v43, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v195, v3, v109                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 307 0
+  v_fma_f32 v195, -v194, s70, v195                                       ; schedules/softmax.cpp:307
+  .loc 2 308 0
+  v_fma_f32 v12, v12, s70, v195                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v195
+  v_fma_f32 v14, v14, s70, v195
+  v_fma_f32 v15, v15, s70, v195
+  v_fma_f32 v16, v16, s70, v195
+  v_fma_f32 v17, v17, s70, v195
+  v_fma_f32 v18, v18, s70, v195
+  v_fma_f32 v19, v19, s70, v195
+  v_fma_f32 v20, v20, s70, v195
+  v_fma_f32 v21, v21, s70, v195
+  v_fma_f32 v22, v22, s70, v195
+  v_fma_f32 v23, v23, s70, v195
+  v_fma_f32 v24, v24, s70, v195
+  v_fma_f32 v25, v25, s70, v195
+  v_fma_f32 v26, v26, s70, v195
+  v_fma_f32 v27, v27, s70, v195
+  v_fma_f32 v28, v28, s70, v195
+  v_fma_f32 v29, v29, s70, v195
+  v_fma_f32 v30, v30, s70, v195
+  v_fma_f32 v31, v31, s70, v195
+  v_fma_f32 v32, v32, s70, v195
+  v_fma_f32 v33, v33, s70, v195
+  v_fma_f32 v34, v34, s70, v195
+  v_fma_f32 v35, v35, s70, v195
+  v_fma_f32 v36, v36, s70, v195
+  v_fma_f32 v37, v37, s70, v195
+  v_fma_f32 v38, v38, s70, v195
+  v_fma_f32 v39, v39, s70, v195
+  v_fma_f32 v40, v40, s70, v195
+  v_fma_f32 v41, v41, s70, v195
+  v_fma_f32 v42, v42, s70, v195
+  v_fma_f32 v43, v43, s70, v195
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 285 0
+  v_mul_f32_e32 v196, s69, v194                                          ; schedules/softmax.cpp:285
+  .loc 2 289 0
+  v_fma_f32 v84, v44, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v85, v45, s69, -v196
+  v_fma_f32 v86, v46, s69, -v196
+  v_fma_f32 v87, v47, s69, -v196
+  v_fma_f32 v88, v48, s69, -v196
+  v_fma_f32 v89, v49, s69, -v196
+  v_fma_f32 v90, v50, s69, -v196
+  v_fma_f32 v91, v51, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 289 0
+  v_fma_f32 v84, v52, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v85, v53, s69, -v196
+  v_fma_f32 v86, v54, s69, -v196
+  v_fma_f32 v87, v55, s69, -v196
+  v_fma_f32 v88, v56, s69, -v196
+  v_fma_f32 v89, v57, s69, -v196
+  v_fma_f32 v90, v58, s69, -v196
+  v_fma_f32 v91, v59, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 289 0
+  v_fma_f32 v84, v60, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v85, v61, s69, -v196
+  v_fma_f32 v86, v62, s69, -v196
+  v_fma_f32 v87, v63, s69, -v196
+  v_fma_f32 v88, v64, s69, -v196
+  v_fma_f32 v89, v65, s69, -v196
+  v_fma_f32 v90, v66, s69, -v196
+  v_fma_f32 v91, v67, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 289 0
+  v_fma_f32 v84, v68, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v85, v69, s69, -v196
+  v_fma_f32 v86, v70, s69, -v196
+  v_fma_f32 v87, v71, s69, -v196
+  v_fma_f32 v88, v72, s69, -v196
+  v_fma_f32 v89, v73, s69, -v196
+  v_fma_f32 v90, v74, s69, -v196
+  v_fma_f32 v91, v75, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v195, v3, v115                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 307 0
+  v_fma_f32 v195, -v194, s70, v195                                       ; schedules/softmax.cpp:307
+  .loc 2 308 0
+  v_fma_f32 v44, v44, s70, v195                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v195
+  v_fma_f32 v46, v46, s70, v195
+  v_fma_f32 v47, v47, s70, v195
+  v_fma_f32 v48, v48, s70, v195
+  v_fma_f32 v49, v49, s70, v195
+  v_fma_f32 v50, v50, s70, v195
+  v_fma_f32 v51, v51, s70, v195
+  v_fma_f32 v52, v52, s70, v195
+  v_fma_f32 v53, v53, s70, v195
+  v_fma_f32 v54, v54, s70, v195
+  v_fma_f32 v55, v55, s70, v195
+  v_fma_f32 v56, v56, s70, v195
+  v_fma_f32 v57, v57, s70, v195
+  v_fma_f32 v58, v58, s70, v195
+  v_fma_f32 v59, v59, s70, v195
+  v_fma_f32 v60, v60, s70, v195
+  v_fma_f32 v61, v61, s70, v195
+  v_fma_f32 v62, v62, s70, v195
+  v_fma_f32 v63, v63, s70, v195
+  v_fma_f32 v64, v64, s70, v195
+  v_fma_f32 v65, v65, s70, v195
+  v_fma_f32 v66, v66, s70, v195
+  v_fma_f32 v67, v67, s70, v195
+  v_fma_f32 v68, v68, s70, v195
+  v_fma_f32 v69, v69, s70, v195
+  v_fma_f32 v70, v70, s70, v195
+  v_fma_f32 v71, v71, s70, v195
+  v_fma_f32 v72, v72, s70, v195
+  v_fma_f32 v73, v73, s70, v195
+  v_fma_f32 v74, v74, s70, v195
+  v_fma_f32 v75, v75, s70, v195
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
+  .loc 6 127 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:127
+whole_tiles_done:
+  .loc 6 155 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:155
+  .loc 6 156 0
+  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:156
+  .loc 6 157 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:157
+  .loc 6 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 108 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:110
+  .loc 5 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 5 115 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:115
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  .loc 5 52 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  .loc 5 53 0
+  v_subrev_u32_e32 v194, s87, v194                                       ; schedules/products.cpp:53
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v194
+  v_cmp_lt_i32_e64 s[96:97], 2, v194
+  v_cmp_lt_i32_e64 s[98:99], 3, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v12, v195, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v13, v195, v93, s[94:95]
+  v_cndmask_b32_e64 v14, v195, v94, s[96:97]
+  v_cndmask_b32_e64 v15, v195, v95, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v194
+  v_cmp_lt_i32_e64 s[96:97], 10, v194
+  v_cmp_lt_i32_e64 s[98:99], 11, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v16, v195, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v17, v195, v97, s[94:95]
+  v_cndmask_b32_e64 v18, v195, v98, s[96:97]
+  v_cndmask_b32_e64 v19, v195, v99, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v194
+  v_cmp_lt_i32_e64 s[96:97], 18, v194
+  v_cmp_lt_i32_e64 s[98:99], 19, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v20, v195, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v21, v195, v101, s[94:95]
+  v_cndmask_b32_e64 v22, v195, v102, s[96:97]
+  v_cndmask_b32_e64 v23, v195, v103, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v194
+  v_cmp_lt_i32_e64 s[96:97], 26, v194
+  v_cmp_lt_i32_e64 s[98:99], 27, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v24, v195, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v25, v195, v105, s[94:95]
+  v_cndmask_b32_e64 v26, v195, v106, s[96:97]
+  v_cndmask_b32_e64 v27, v195, v107, s[98:99]
+  .loc 5 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 119 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:119
+block_seen_5:
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 122 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:122
+block_hidden_9:
+  .loc 5 124 0
+  v_mov_b32_e32 v12, 0xff800000                                          ; schedules/products.cpp:124
+  v_mov_b32_e32 v13, 0xff800000
+  v_mov_b32_e32 v14, 0xff800000
+  v_mov_b32_e32 v15, 0xff800000
+  v_mov_b32_e32 v16, 0xff800000
+  v_mov_b32_e32 v17, 0xff800000
+  v_mov_b32_e32 v18, 0xff800000
+  v_mov_b32_e32 v19, 0xff800000
+  v_mov_b32_e32 v20, 0xff800000
+  v_mov_b32_e32 v21, 0xff800000
+  v_mov_b32_e32 v22, 0xff800000
+  v_mov_b32_e32 v23, 0xff800000
+  v_mov_b32_e32 v24, 0xff800000
+  v_mov_b32_e32 v25, 0xff800000
+  v_mov_b32_e32 v26, 0xff800000
+  v_mov_b32_e32 v27, 0xff800000
+block_done_9:
+  .loc 4 167 0
+  ds_read_b128 a[16:19], v121 offset:8320                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[20:23], v121 offset:8352                                ; schedules/tiles.cpp:168
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 108 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:110
+  .loc 5 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 5 115 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:115
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  .loc 5 52 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  .loc 5 53 0
+  v_subrev_u32_e32 v194, s87, v194                                       ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:54
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v194
+  v_cmp_lt_i32_e64 s[96:97], 2, v194
+  v_cmp_lt_i32_e64 s[98:99], 3, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v28, v195, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v29, v195, v93, s[94:95]
+  v_cndmask_b32_e64 v30, v195, v94, s[96:97]
+  v_cndmask_b32_e64 v31, v195, v95, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v194
+  v_cmp_lt_i32_e64 s[96:97], 10, v194
+  v_cmp_lt_i32_e64 s[98:99], 11, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v32, v195, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v33, v195, v97, s[94:95]
+  v_cndmask_b32_e64 v34, v195, v98, s[96:97]
+  v_cndmask_b32_e64 v35, v195, v99, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v194
+  v_cmp_lt_i32_e64 s[96:97], 18, v194
+  v_cmp_lt_i32_e64 s[98:99], 19, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v36, v195, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v37, v195, v101, s[94:95]
+  v_cndmask_b32_e64 v38, v195, v102, s[96:97]
+  v_cndmask_b32_e64 v39, v195, v103, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v194
+  v_cmp_lt_i32_e64 s[96:97], 26, v194
+  v_cmp_lt_i32_e64 s[98:99], 27, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v40, v195, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v41, v195, v105, s[94:95]
+  v_cndmask_b32_e64 v42, v195, v106, s[96:97]
+  v_cndmask_b32_e64 v43, v195, v107, s[98:99]
+  .loc 5 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 119 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:119
+block_seen_6:
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 122 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:122
+block_hidden_10:
+  .loc 5 124 0
+  v_mov_b32_e32 v28, 0xff800000                                          ; schedules/products.cpp:124
+  v_mov_b32_e32 v29, 0xff800000
+  v_mov_b32_e32 v30, 0xff800000
+  v_mov_b32_e32 v31, 0xff800000
+  v_mov_b32_e32 v32, 0xff800000
+  v_mov_b32_e32 v33, 0xff800000
+  v_mov_b32_e32 v34, 0xff800000
+  v_mov_b32_e32 v35, 0xff800000
+  v_mov_b32_e32 v36, 0xff800000
+  v_mov_b32_e32 v37, 0xff800000
+  v_mov_b32_e32 v38, 0xff800000
+  v_mov_b32_e32 v39, 0xff800000
+  v_mov_b32_e32 v40, 0xff800000
+  v_mov_b32_e32 v41, 0xff800000
+  v_mov_b32_e32 v42, 0xff800000
+  v_mov_b32_e32 v43, 0xff800000
+block_done_10:
+  .loc 4 167 0
+  ds_read_b128 a[24:27], v121 offset:8832                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[28:31], v121 offset:8864                                ; schedules/tiles.cpp:168
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 108 0
+  s_add_u32 s91, s87, 0                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:110
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[12:27], a[32:39], a[8:15], v[12:27], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_11:
+  .loc 4 167 0
+  ds_read_b128 a[32:35], v121 offset:12480                               ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[36:39], v121 offset:12512                               ; schedules/tiles.cpp:168
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:38
+  .loc 5 108 0
+  s_add_u32 s91, s87, 32                                                 ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:110
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[28:43], a[40:47], a[8:15], v[28:43], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_12:
+  .loc 4 167 0
+  ds_read_b128 a[40:43], v121 offset:12992                               ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[44:47], v121 offset:13024                               ; schedules/tiles.cpp:168
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 108 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:110
+  .loc 5 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 5 115 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:115
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  .loc 5 52 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  .loc 5 53 0
+  v_subrev_u32_e32 v194, s87, v194                                       ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:54
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v194
+  v_cmp_lt_i32_e64 s[96:97], 2, v194
+  v_cmp_lt_i32_e64 s[98:99], 3, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v44, v195, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v45, v195, v93, s[94:95]
+  v_cndmask_b32_e64 v46, v195, v94, s[96:97]
+  v_cndmask_b32_e64 v47, v195, v95, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v194
+  v_cmp_lt_i32_e64 s[96:97], 10, v194
+  v_cmp_lt_i32_e64 s[98:99], 11, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v48, v195, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v49, v195, v97, s[94:95]
+  v_cndmask_b32_e64 v50, v195, v98, s[96:97]
+  v_cndmask_b32_e64 v51, v195, v99, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v194
+  v_cmp_lt_i32_e64 s[96:97], 18, v194
+  v_cmp_lt_i32_e64 s[98:99], 19, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v52, v195, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v53, v195, v101, s[94:95]
+  v_cndmask_b32_e64 v54, v195, v102, s[96:97]
+  v_cndmask_b32_e64 v55, v195, v103, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v194
+  v_cmp_lt_i32_e64 s[96:97], 26, v194
+  v_cmp_lt_i32_e64 s[98:99], 27, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v56, v195, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v57, v195, v105, s[94:95]
+  v_cndmask_b32_e64 v58, v195, v106, s[96:97]
+  v_cndmask_b32_e64 v59, v195, v107, s[98:99]
+  .loc 5 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 119 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:119
+block_seen_7:
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[16:23], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 122 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:122
+block_hidden_13:
+  .loc 5 124 0
+  v_mov_b32_e32 v44, 0xff800000                                          ; schedules/products.cpp:124
+  v_mov_b32_e32 v45, 0xff800000
+  v_mov_b32_e32 v46, 0xff800000
+  v_mov_b32_e32 v47, 0xff800000
+  v_mov_b32_e32 v48, 0xff800000
+  v_mov_b32_e32 v49, 0xff800000
+  v_mov_b32_e32 v50, 0xff800000
+  v_mov_b32_e32 v51, 0xff800000
+  v_mov_b32_e32 v52, 0xff800000
+  v_mov_b32_e32 v53, 0xff800000
+  v_mov_b32_e32 v54, 0xff800000
+  v_mov_b32_e32 v55, 0xff800000
+  v_mov_b32_e32 v56, 0xff800000
+  v_mov_b32_e32 v57, 0xff800000
+  v_mov_b32_e32 v58, 0xff800000
+  v_mov_b32_e32 v59, 0xff800000
+block_done_13:
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[16:17], v186                                       ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v186 offset:256
+  ds_read_b64_tr_b8 a[20:21], v186 offset:512
+  ds_read_b64_tr_b8 a[22:23], v186 offset:768
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 108 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:110
+  .loc 5 113 0
+  s_add_u32 s91, s91, 32                                                 ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cmp_le_u32 s91, s71                                                  ; schedules/products.cpp:114
+  .loc 5 115 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:115
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  .loc 5 52 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  .loc 5 53 0
+  v_subrev_u32_e32 v194, s87, v194                                       ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:54
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 0, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 1, v194
+  v_cmp_lt_i32_e64 s[96:97], 2, v194
+  v_cmp_lt_i32_e64 s[98:99], 3, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v60, v195, v92, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v61, v195, v93, s[94:95]
+  v_cndmask_b32_e64 v62, v195, v94, s[96:97]
+  v_cndmask_b32_e64 v63, v195, v95, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 8, v194                                     ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 9, v194
+  v_cmp_lt_i32_e64 s[96:97], 10, v194
+  v_cmp_lt_i32_e64 s[98:99], 11, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v64, v195, v96, s[92:93]                             ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v65, v195, v97, s[94:95]
+  v_cndmask_b32_e64 v66, v195, v98, s[96:97]
+  v_cndmask_b32_e64 v67, v195, v99, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 16, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 17, v194
+  v_cmp_lt_i32_e64 s[96:97], 18, v194
+  v_cmp_lt_i32_e64 s[98:99], 19, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v68, v195, v100, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v69, v195, v101, s[94:95]
+  v_cndmask_b32_e64 v70, v195, v102, s[96:97]
+  v_cndmask_b32_e64 v71, v195, v103, s[98:99]
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[92:93], 24, v194                                    ; schedules/products.cpp:56
+  v_cmp_lt_i32_e64 s[94:95], 25, v194
+  v_cmp_lt_i32_e64 s[96:97], 26, v194
+  v_cmp_lt_i32_e64 s[98:99], 27, v194
+  .loc 5 60 0
+  v_cndmask_b32_e64 v72, v195, v104, s[92:93]                            ; schedules/products.cpp:60
+  v_cndmask_b32_e64 v73, v195, v105, s[94:95]
+  v_cndmask_b32_e64 v74, v195, v106, s[96:97]
+  v_cndmask_b32_e64 v75, v195, v107, s[98:99]
+  .loc 5 117 0
+  s_nop 1                                                                ; schedules/products.cpp:117
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 119 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:119
+block_seen_8:
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[24:31], a[0:7], v[92:107], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 122 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:122
+block_hidden_14:
+  .loc 5 124 0
+  v_mov_b32_e32 v60, 0xff800000                                          ; schedules/products.cpp:124
+  v_mov_b32_e32 v61, 0xff800000
+  v_mov_b32_e32 v62, 0xff800000
+  v_mov_b32_e32 v63, 0xff800000
+  v_mov_b32_e32 v64, 0xff800000
+  v_mov_b32_e32 v65, 0xff800000
+  v_mov_b32_e32 v66, 0xff800000
+  v_mov_b32_e32 v67, 0xff800000
+  v_mov_b32_e32 v68, 0xff800000
+  v_mov_b32_e32 v69, 0xff800000
+  v_mov_b32_e32 v70, 0xff800000
+  v_mov_b32_e32 v71, 0xff800000
+  v_mov_b32_e32 v72, 0xff800000
+  v_mov_b32_e32 v73, 0xff800000
+  v_mov_b32_e32 v74, 0xff800000
+  v_mov_b32_e32 v75, 0xff800000
+block_done_14:
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[24:25], v186 offset:32                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v186 offset:288
+  ds_read_b64_tr_b8 a[28:29], v186 offset:544
+  ds_read_b64_tr_b8 a[30:31], v186 offset:800
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(10)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 108 0
+  s_add_u32 s91, s87, 64                                                 ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:110
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[44:59], a[32:39], a[8:15], v[44:59], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_15:
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[32:33], v186 offset:64                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v186 offset:320
+  ds_read_b64_tr_b8 a[36:37], v186 offset:576
+  ds_read_b64_tr_b8 a[38:39], v186 offset:832
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 108 0
+  s_add_u32 s91, s87, 0x60                                               ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:110
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[60:75], a[40:47], a[8:15], v[60:75], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_16:
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[40:41], v186 offset:96                             ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v186 offset:352
+  ds_read_b64_tr_b8 a[44:45], v186 offset:608
+  ds_read_b64_tr_b8 a[46:47], v186 offset:864
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[122:137], a[16:23], v[76:83], v[122:137], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[16:17], v186 offset:8320                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v186 offset:8576
+  ds_read_b64_tr_b8 a[20:21], v186 offset:8832
+  ds_read_b64_tr_b8 a[22:23], v186 offset:9088
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[138:153], a[24:31], v[76:83], v[138:153], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[24:25], v186 offset:8352                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v186 offset:8608
+  ds_read_b64_tr_b8 a[28:29], v186 offset:8864
+  ds_read_b64_tr_b8 a[30:31], v186 offset:9120
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[154:169], a[32:39], v[76:83], v[154:169], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[32:33], v186 offset:8384                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v186 offset:8640
+  ds_read_b64_tr_b8 a[36:37], v186 offset:8896
+  ds_read_b64_tr_b8 a[38:39], v186 offset:9152
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[110:113], v[188:191], v[76:83], v187  ; schedules/softmax.cpp:120
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[170:185], a[40:47], v[76:83], v[170:185], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[40:41], v186 offset:8416                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v186 offset:8672
+  ds_read_b64_tr_b8 a[44:45], v186 offset:8928
+  ds_read_b64_tr_b8 a[46:47], v186 offset:9184
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 5 163 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:163
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[122:137], a[16:23], v[84:91], v[122:137], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+half_hidden:
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 5 163 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:163
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[138:153], a[24:31], v[84:91], v[138:153], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+half_hidden_2:
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 5 163 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:163
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[154:169], a[32:39], v[84:91], v[154:169], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+half_hidden_3:
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 5 163 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:163
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[116:119], v[188:191], v[84:91], v187  ; schedules/softmax.cpp:120
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[170:185], a[40:47], v[84:91], v[170:185], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+half_hidden_4:
+  .loc 6 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 6 159 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:159
+  .loc 2 140 0
+  v_max3_f32 v114, v12, v13, v14                                         ; schedules/softmax.cpp:140
+  v_max3_f32 v120, v44, v45, v46
+  .loc 2 142 0
+  v_max3_f32 v114, v114, v15, v16                                        ; schedules/softmax.cpp:142
+  v_max3_f32 v120, v120, v47, v48
+  v_max3_f32 v114, v114, v17, v18
+  v_max3_f32 v120, v120, v49, v50
+  v_max3_f32 v114, v114, v19, v20
+  v_max3_f32 v120, v120, v51, v52
+  v_max3_f32 v114, v114, v21, v22
+  v_max3_f32 v120, v120, v53, v54
+  v_max3_f32 v114, v114, v23, v24
+  v_max3_f32 v120, v120, v55, v56
+  v_max3_f32 v114, v114, v25, v26
+  v_max3_f32 v120, v120, v57, v58
+  v_max3_f32 v114, v114, v27, v28
+  v_max3_f32 v120, v120, v59, v60
+  v_max3_f32 v114, v114, v29, v30
+  v_max3_f32 v120, v120, v61, v62
+  v_max3_f32 v114, v114, v31, v32
+  v_max3_f32 v120, v120, v63, v64
+  v_max3_f32 v114, v114, v33, v34
+  v_max3_f32 v120, v120, v65, v66
+  v_max3_f32 v114, v114, v35, v36
+  v_max3_f32 v120, v120, v67, v68
+  v_max3_f32 v114, v114, v37, v38
+  v_max3_f32 v120, v120, v69, v70
+  v_max3_f32 v114, v114, v39, v40
+  v_max3_f32 v120, v120, v71, v72
+  v_max3_f32 v114, v114, v41, v42
+  v_max3_f32 v120, v120, v73, v74
+  .loc 2 143 0
+  v_max_f32_e32 v114, v114, v43                                          ; schedules/softmax.cpp:143
+  v_max_f32_e32 v120, v120, v75
+  .loc 2 144 0
+  v_mov_b32_e32 v194, v114                                               ; schedules/softmax.cpp:144
+  v_mov_b32_e32 v195, v120
+  .loc 2 169 0
+  v_lshlrev_b32_e32 v196, 23, v109                                       ; schedules/softmax.cpp:169
+  v_lshlrev_b32_e32 v197, 23, v115
+  .loc 2 170 0
+  v_fma_f32 v11, v196, v110, v11                                         ; schedules/softmax.cpp:170
+  v_fma_f32 v11, v197, v116, v11
+  .loc 2 171 0
+  v_mov_b32_e32 v110, 0                                                  ; schedules/softmax.cpp:171
+  v_mov_b32_e32 v116, 0
+  .loc 2 146 0
+  v_permlane32_swap_b32_e32 v114, v194                                   ; schedules/softmax.cpp:146
+  v_permlane32_swap_b32_e32 v120, v195
+  .loc 2 147 0
+  v_max_f32_e32 v114, v114, v194                                         ; schedules/softmax.cpp:147
+  v_max_f32_e32 v120, v120, v195
+  .loc 2 175 0
+  v_fma_f32 v109, v114, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v115, v120, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v109, v4, v109, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v115, v4, v115, v5
+  .loc 2 192 0
+  s_flbit_i32_b32 s91, s87                                               ; schedules/softmax.cpp:192
+  .loc 2 193 0
+  s_sub_u32 s91, s86, s91                                                ; schedules/softmax.cpp:193
+  .loc 2 202 0
+  v_add_lshl_u32 v194, v109, s91, 23                                     ; schedules/softmax.cpp:202
+  v_add_lshl_u32 v195, v115, s91, 23
+  .loc 2 203 0
+  v_cmp_lt_f32_e64 s[92:93], 0, v114                                     ; schedules/softmax.cpp:203
+  v_cmp_lt_f32_e64 s[96:97], 0, v120
+  .loc 2 204 0
+  v_cmp_lt_f32_e64 s[94:95], v11, v194                                   ; schedules/softmax.cpp:204
+  v_cmp_lt_f32_e64 s[98:99], v11, v195
+  .loc 2 205 0
+  s_and_b64 vcc, s[94:95], s[92:93]                                      ; schedules/softmax.cpp:205
+  .loc 2 207 0
+  s_and_b64 s[98:99], s[98:99], s[96:97]                                 ; schedules/softmax.cpp:207
+  .loc 2 208 0
+  s_or_b64 vcc, vcc, s[98:99]                                            ; schedules/softmax.cpp:208
+  .loc 2 210 0
+  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:210
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v12                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v13
+  v_mul_f32_e32 v78, s69, v14
+  v_mul_f32_e32 v79, s69, v15
+  v_mul_f32_e32 v80, s69, v16
+  v_mul_f32_e32 v81, s69, v17
+  v_mul_f32_e32 v82, s69, v18
+  v_mul_f32_e32 v83, s69, v19
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v20                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v21
+  v_mul_f32_e32 v78, s69, v22
+  v_mul_f32_e32 v79, s69, v23
+  v_mul_f32_e32 v80, s69, v24
+  v_mul_f32_e32 v81, s69, v25
+  v_mul_f32_e32 v82, s69, v26
+  v_mul_f32_e32 v83, s69, v27
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v28                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v29
+  v_mul_f32_e32 v78, s69, v30
+  v_mul_f32_e32 v79, s69, v31
+  v_mul_f32_e32 v80, s69, v32
+  v_mul_f32_e32 v81, s69, v33
+  v_mul_f32_e32 v82, s69, v34
+  v_mul_f32_e32 v83, s69, v35
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v76, s69, v36                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v77, s69, v37
+  v_mul_f32_e32 v78, s69, v38
+  v_mul_f32_e32 v79, s69, v39
+  v_mul_f32_e32 v80, s69, v40
+  v_mul_f32_e32 v81, s69, v41
+  v_mul_f32_e32 v82, s69, v42
+  v_mul_f32_e32 v83, s69, v43
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v109                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 308 0
+  v_fma_f32 v12, v12, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v194
+  v_fma_f32 v14, v14, s70, v194
+  v_fma_f32 v15, v15, s70, v194
+  v_fma_f32 v16, v16, s70, v194
+  v_fma_f32 v17, v17, s70, v194
+  v_fma_f32 v18, v18, s70, v194
+  v_fma_f32 v19, v19, s70, v194
+  v_fma_f32 v20, v20, s70, v194
+  v_fma_f32 v21, v21, s70, v194
+  v_fma_f32 v22, v22, s70, v194
+  v_fma_f32 v23, v23, s70, v194
+  v_fma_f32 v24, v24, s70, v194
+  v_fma_f32 v25, v25, s70, v194
+  v_fma_f32 v26, v26, s70, v194
+  v_fma_f32 v27, v27, s70, v194
+  v_fma_f32 v28, v28, s70, v194
+  v_fma_f32 v29, v29, s70, v194
+  v_fma_f32 v30, v30, s70, v194
+  v_fma_f32 v31, v31, s70, v194
+  v_fma_f32 v32, v32, s70, v194
+  v_fma_f32 v33, v33, s70, v194
+  v_fma_f32 v34, v34, s70, v194
+  v_fma_f32 v35, v35, s70, v194
+  v_fma_f32 v36, v36, s70, v194
+  v_fma_f32 v37, v37, s70, v194
+  v_fma_f32 v38, v38, s70, v194
+  v_fma_f32 v39, v39, s70, v194
+  v_fma_f32 v40, v40, s70, v194
+  v_fma_f32 v41, v41, s70, v194
+  v_fma_f32 v42, v42, s70, v194
+  v_fma_f32 v43, v43, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v44                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v45
+  v_mul_f32_e32 v86, s69, v46
+  v_mul_f32_e32 v87, s69, v47
+  v_mul_f32_e32 v88, s69, v48
+  v_mul_f32_e32 v89, s69, v49
+  v_mul_f32_e32 v90, s69, v50
+  v_mul_f32_e32 v91, s69, v51
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v52                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v53
+  v_mul_f32_e32 v86, s69, v54
+  v_mul_f32_e32 v87, s69, v55
+  v_mul_f32_e32 v88, s69, v56
+  v_mul_f32_e32 v89, s69, v57
+  v_mul_f32_e32 v90, s69, v58
+  v_mul_f32_e32 v91, s69, v59
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v60                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v61
+  v_mul_f32_e32 v86, s69, v62
+  v_mul_f32_e32 v87, s69, v63
+  v_mul_f32_e32 v88, s69, v64
+  v_mul_f32_e32 v89, s69, v65
+  v_mul_f32_e32 v90, s69, v66
+  v_mul_f32_e32 v91, s69, v67
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 291 0
+  v_mul_f32_e32 v84, s69, v68                                            ; schedules/softmax.cpp:291
+  v_mul_f32_e32 v85, s69, v69
+  v_mul_f32_e32 v86, s69, v70
+  v_mul_f32_e32 v87, s69, v71
+  v_mul_f32_e32 v88, s69, v72
+  v_mul_f32_e32 v89, s69, v73
+  v_mul_f32_e32 v90, s69, v74
+  v_mul_f32_e32 v91, s69, v75
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v194, v3, v115                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 308 0
+  v_fma_f32 v44, v44, s70, v194                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v194
+  v_fma_f32 v46, v46, s70, v194
+  v_fma_f32 v47, v47, s70, v194
+  v_fma_f32 v48, v48, s70, v194
+  v_fma_f32 v49, v49, s70, v194
+  v_fma_f32 v50, v50, s70, v194
+  v_fma_f32 v51, v51, s70, v194
+  v_fma_f32 v52, v52, s70, v194
+  v_fma_f32 v53, v53, s70, v194
+  v_fma_f32 v54, v54, s70, v194
+  v_fma_f32 v55, v55, s70, v194
+  v_fma_f32 v56, v56, s70, v194
+  v_fma_f32 v57, v57, s70, v194
+  v_fma_f32 v58, v58, s70, v194
+  v_fma_f32 v59, v59, s70, v194
+  v_fma_f32 v60, v60, s70, v194
+  v_fma_f32 v61, v61, s70, v194
+  v_fma_f32 v62, v62, s70, v194
+  v_fma_f32 v63, v63, s70, v194
+  v_fma_f32 v64, v64, s70, v194
+  v_fma_f32 v65, v65, s70, v194
+  v_fma_f32 v66, v66, s70, v194
+  v_fma_f32 v67, v67, s70, v194
+  v_fma_f32 v68, v68, s70, v194
+  v_fma_f32 v69, v69, s70, v194
+  v_fma_f32 v70, v70, s70, v194
+  v_fma_f32 v71, v71, s70, v194
+  v_fma_f32 v72, v72, s70, v194
+  v_fma_f32 v73, v73, s70, v194
+  v_fma_f32 v74, v74, s70, v194
+  v_fma_f32 v75, v75, s70, v194
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
+weighed_2:
+  .loc 7 10 0
+  s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
+  .loc 7 11 0
+  s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
+  .loc 7 68 0
+  s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
+  .loc 7 69 0
+  s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
+  .loc 7 70 0
+  s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
+  .loc 7 71 0
+  v_add_u32_e32 v121, s88, v192                                          ; schedules/walk.cpp:71
+  .loc 7 72 0
+  v_add_u32_e32 v186, s89, v193                                          ; schedules/walk.cpp:72
+  .loc 6 84 0
+  s_cmp_lt_u32 s87, s72                                                  ; schedules/ping_pong.cpp:84
+  .loc 6 85 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:85
+  .loc 4 167 0
+  ds_read_b128 a[16:19], v121                                            ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[20:23], v121 offset:32                                  ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 a[24:27], v121 offset:512                                 ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[28:31], v121 offset:544                                 ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 a[32:35], v121 offset:4160                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[36:39], v121 offset:4192                                ; schedules/tiles.cpp:168
+  .loc 4 167 0
+  ds_read_b128 a[40:43], v121 offset:4672                                ; schedules/tiles.cpp:167
+  .loc 4 168 0
+  ds_read_b128 a[44:47], v121 offset:4704                                ; schedules/tiles.cpp:168
+no_more_scores_3:
+  .loc 6 161 0
+  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:161
+references_rise_2:
+  .loc 2 219 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:219
+  .loc 2 220 0
+  v_max_f32_e32 v194, v114, v194                                         ; schedules/softmax.cpp:220
+  v_max_f32_e32 v194, v120, v194
+  .loc 2 221 0
+  v_mul_f32_e32 v195, s69, v194                                          ; schedules/softmax.cpp:221
+  .loc 2 222 0
+  v_sub_f32_e32 v92, v92, v194                                           ; schedules/softmax.cpp:222
+  v_sub_f32_e32 v93, v93, v194
+  v_sub_f32_e32 v94, v94, v194
+  v_sub_f32_e32 v95, v95, v194
+  v_sub_f32_e32 v96, v96, v194
+  v_sub_f32_e32 v97, v97, v194
+  v_sub_f32_e32 v98, v98, v194
+  v_sub_f32_e32 v99, v99, v194
+  v_sub_f32_e32 v100, v100, v194
+  v_sub_f32_e32 v101, v101, v194
+  v_sub_f32_e32 v102, v102, v194
+  v_sub_f32_e32 v103, v103, v194
+  v_sub_f32_e32 v104, v104, v194
+  v_sub_f32_e32 v105, v105, v194
+  v_sub_f32_e32 v106, v106, v194
+  v_sub_f32_e32 v107, v107, v194
+  .loc 2 223 0
+  v_sub_f32_e32 v114, v114, v194                                         ; schedules/softmax.cpp:223
+  v_sub_f32_e32 v120, v120, v194
+  .loc 2 175 0
+  v_fma_f32 v109, v114, s69, v3                                          ; schedules/softmax.cpp:175
+  v_fma_f32 v115, v120, s69, v3
+  .loc 2 177 0
+  v_med3_f32 v109, v4, v109, v5                                          ; schedules/softmax.cpp:177
+  v_med3_f32 v115, v4, v115, v5
+  .loc 2 225 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:225
+  .loc 2 226 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:226
+  .loc 2 227 0
+  s_nop 0                                                                ; schedules/softmax.cpp:227
+  .loc 5 76 0
+  v_mul_f32_e32 v122, v195, v122                                         ; schedules/products.cpp:76
+  v_mul_f32_e32 v123, v195, v123
+  v_mul_f32_e32 v124, v195, v124
+  v_mul_f32_e32 v125, v195, v125
+  v_mul_f32_e32 v126, v195, v126
+  v_mul_f32_e32 v127, v195, v127
+  v_mul_f32_e32 v128, v195, v128
+  v_mul_f32_e32 v129, v195, v129
+  v_mul_f32_e32 v130, v195, v130
+  v_mul_f32_e32 v131, v195, v131
+  v_mul_f32_e32 v132, v195, v132
+  v_mul_f32_e32 v133, v195, v133
+  v_mul_f32_e32 v134, v195, v134
+  v_mul_f32_e32 v135, v195, v135
+  v_mul_f32_e32 v136, v195, v136
+  v_mul_f32_e32 v137, v195, v137
+  v_mul_f32_e32 v138, v195, v138
+  v_mul_f32_e32 v139, v195, v139
+  v_mul_f32_e32 v140, v195, v140
+  v_mul_f32_e32 v141, v195, v141
+  v_mul_f32_e32 v142, v195, v142
+  v_mul_f32_e32 v143, v195, v143
+  v_mul_f32_e32 v144, v195, v144
+  v_mul_f32_e32 v145, v195, v145
+  v_mul_f32_e32 v146, v195, v146
+  v_mul_f32_e32 v147, v195, v147
+  v_mul_f32_e32 v148, v195, v148
+  v_mul_f32_e32 v149, v195, v149
+  v_mul_f32_e32 v150, v195, v150
+  v_mul_f32_e32 v151, v195, v151
+  v_mul_f32_e32 v152, v195, v152
+  v_mul_f32_e32 v153, v195, v153
+  v_mul_f32_e32 v154, v195, v154
+  v_mul_f32_e32 v155, v195, v155
+  v_mul_f32_e32 v156, v195, v156
+  v_mul_f32_e32 v157, v195, v157
+  v_mul_f32_e32 v158, v195, v158
+  v_mul_f32_e32 v159, v195, v159
+  v_mul_f32_e32 v160, v195, v160
+  v_mul_f32_e32 v161, v195, v161
+  v_mul_f32_e32 v162, v195, v162
+  v_mul_f32_e32 v163, v195, v163
+  v_mul_f32_e32 v164, v195, v164
+  v_mul_f32_e32 v165, v195, v165
+  v_mul_f32_e32 v166, v195, v166
+  v_mul_f32_e32 v167, v195, v167
+  v_mul_f32_e32 v168, v195, v168
+  v_mul_f32_e32 v169, v195, v169
+  v_mul_f32_e32 v170, v195, v170
+  v_mul_f32_e32 v171, v195, v171
+  v_mul_f32_e32 v172, v195, v172
+  v_mul_f32_e32 v173, v195, v173
+  v_mul_f32_e32 v174, v195, v174
+  v_mul_f32_e32 v175, v195, v175
+  v_mul_f32_e32 v176, v195, v176
+  v_mul_f32_e32 v177, v195, v177
+  v_mul_f32_e32 v178, v195, v178
+  v_mul_f32_e32 v179, v195, v179
+  v_mul_f32_e32 v180, v195, v180
+  v_mul_f32_e32 v181, v195, v181
+  v_mul_f32_e32 v182, v195, v182
+  v_mul_f32_e32 v183, v195, v183
+  v_mul_f32_e32 v184, v195, v184
+  v_mul_f32_e32 v185, v195, v185
+  .loc 2 229 0
+  v_mul_f32_e32 v11, v195, v11                                           ; schedules/softmax.cpp:229
+  .loc 2 230 0
+  v_mul_f32_e32 v108, v195, v108                                         ; schedules/softmax.cpp:230
+  .loc 2 231 0
+  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:231
+  .loc 2 233 0
+  v_sub_f32_e32 v12, v12, v194                                           ; schedules/softmax.cpp:233
+  v_sub_f32_e32 v13, v13, v194
+  v_sub_f32_e32 v14, v14, v194
+  v_sub_f32_e32 v15, v15, v194
+  v_sub_f32_e32 v16, v16, v194
+  v_sub_f32_e32 v17, v17, v194
+  v_sub_f32_e32 v18, v18, v194
+  v_sub_f32_e32 v19, v19, v194
+  v_sub_f32_e32 v20, v20, v194
+  v_sub_f32_e32 v21, v21, v194
+  v_sub_f32_e32 v22, v22, v194
+  v_sub_f32_e32 v23, v23, v194
+  v_sub_f32_e32 v24, v24, v194
+  v_sub_f32_e32 v25, v25, v194
+  v_sub_f32_e32 v26, v26, v194
+  v_sub_f32_e32 v27, v27, v194
+  v_sub_f32_e32 v28, v28, v194
+  v_sub_f32_e32 v29, v29, v194
+  v_sub_f32_e32 v30, v30, v194
+  v_sub_f32_e32 v31, v31, v194
+  v_sub_f32_e32 v32, v32, v194
+  v_sub_f32_e32 v33, v33, v194
+  v_sub_f32_e32 v34, v34, v194
+  v_sub_f32_e32 v35, v35, v194
+  v_sub_f32_e32 v36, v36, v194
+  v_sub_f32_e32 v37, v37, v194
+  v_sub_f32_e32 v38, v38, v194
+  v_sub_f32_e32 v39, v39, v194
+  v_sub_f32_e32 v40, v40, v194
+  v_sub_f32_e32 v41, v41, v194
+  v_sub_f32_e32 v42, v42, v194
+  v_sub_f32_e32 v43, v43, v194
+  v_sub_f32_e32 v44, v44, v194
+  v_sub_f32_e32 v45, v45, v194
+  v_sub_f32_e32 v46, v46, v194
+  v_sub_f32_e32 v47, v47, v194
+  v_sub_f32_e32 v48, v48, v194
+  v_sub_f32_e32 v49, v49, v194
+  v_sub_f32_e32 v50, v50, v194
+  v_sub_f32_e32 v51, v51, v194
+  v_sub_f32_e32 v52, v52, v194
+  v_sub_f32_e32 v53, v53, v194
+  v_sub_f32_e32 v54, v54, v194
+  v_sub_f32_e32 v55, v55, v194
+  v_sub_f32_e32 v56, v56, v194
+  v_sub_f32_e32 v57, v57, v194
+  v_sub_f32_e32 v58, v58, v194
+  v_sub_f32_e32 v59, v59, v194
+  v_sub_f32_e32 v60, v60, v194
+  v_sub_f32_e32 v61, v61, v194
+  v_sub_f32_e32 v62, v62, v194
+  v_sub_f32_e32 v63, v63, v194
+  v_sub_f32_e32 v64, v64, v194
+  v_sub_f32_e32 v65, v65, v194
+  v_sub_f32_e32 v66, v66, v194
+  v_sub_f32_e32 v67, v67, v194
+  v_sub_f32_e32 v68, v68, v194
+  v_sub_f32_e32 v69, v69, v194
+  v_sub_f32_e32 v70, v70, v194
+  v_sub_f32_e32 v71, v71, v194
+  v_sub_f32_e32 v72, v72, v194
+  v_sub_f32_e32 v73, v73, v194
+  v_sub_f32_e32 v74, v74, v194
+  v_sub_f32_e32 v75, v75, v194
+  .loc 2 234 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:234
+rise_is_small_2:
+  .loc 2 285 0
+  v_mul_f32_e32 v196, s69, v194                                          ; schedules/softmax.cpp:285
+  .loc 2 289 0
+  v_fma_f32 v76, v12, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v77, v13, s69, -v196
+  v_fma_f32 v78, v14, s69, -v196
+  v_fma_f32 v79, v15, s69, -v196
+  v_fma_f32 v80, v16, s69, -v196
+  v_fma_f32 v81, v17, s69, -v196
+  v_fma_f32 v82, v18, s69, -v196
+  v_fma_f32 v83, v19, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 289 0
+  v_fma_f32 v76, v20, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v77, v21, s69, -v196
+  v_fma_f32 v78, v22, s69, -v196
+  v_fma_f32 v79, v23, s69, -v196
+  v_fma_f32 v80, v24, s69, -v196
+  v_fma_f32 v81, v25, s69, -v196
+  v_fma_f32 v82, v26, s69, -v196
+  v_fma_f32 v83, v27, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 289 0
+  v_fma_f32 v76, v28, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v77, v29, s69, -v196
+  v_fma_f32 v78, v30, s69, -v196
+  v_fma_f32 v79, v31, s69, -v196
+  v_fma_f32 v80, v32, s69, -v196
+  v_fma_f32 v81, v33, s69, -v196
+  v_fma_f32 v82, v34, s69, -v196
+  v_fma_f32 v83, v35, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 289 0
+  v_fma_f32 v76, v36, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v77, v37, s69, -v196
+  v_fma_f32 v78, v38, s69, -v196
+  v_fma_f32 v79, v39, s69, -v196
+  v_fma_f32 v80, v40, s69, -v196
+  v_fma_f32 v81, v41, s69, -v196
+  v_fma_f32 v82, v42, s69, -v196
+  v_fma_f32 v83, v43, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v76, v76                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v77, v77
+  v_exp_f32_e32 v78, v78
+  v_exp_f32_e32 v79, v79
+  v_exp_f32_e32 v80, v80
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  .loc 2 294 0
+  v_add_f32_e32 v108, v76, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v77, v108
+  v_add_f32_e32 v108, v78, v108
+  v_add_f32_e32 v108, v79, v108
+  v_add_f32_e32 v108, v80, v108
+  v_add_f32_e32 v108, v81, v108
+  v_add_f32_e32 v108, v82, v108
+  v_add_f32_e32 v108, v83, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v195, v3, v109                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 307 0
+  v_fma_f32 v195, -v194, s70, v195                                       ; schedules/softmax.cpp:307
+  .loc 2 308 0
+  v_fma_f32 v12, v12, s70, v195                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v13, v13, s70, v195
+  v_fma_f32 v14, v14, s70, v195
+  v_fma_f32 v15, v15, s70, v195
+  v_fma_f32 v16, v16, s70, v195
+  v_fma_f32 v17, v17, s70, v195
+  v_fma_f32 v18, v18, s70, v195
+  v_fma_f32 v19, v19, s70, v195
+  v_fma_f32 v20, v20, s70, v195
+  v_fma_f32 v21, v21, s70, v195
+  v_fma_f32 v22, v22, s70, v195
+  v_fma_f32 v23, v23, s70, v195
+  v_fma_f32 v24, v24, s70, v195
+  v_fma_f32 v25, v25, s70, v195
+  v_fma_f32 v26, v26, s70, v195
+  v_fma_f32 v27, v27, s70, v195
+  v_fma_f32 v28, v28, s70, v195
+  v_fma_f32 v29, v29, s70, v195
+  v_fma_f32 v30, v30, s70, v195
+  v_fma_f32 v31, v31, s70, v195
+  v_fma_f32 v32, v32, s70, v195
+  v_fma_f32 v33, v33, s70, v195
+  v_fma_f32 v34, v34, s70, v195
+  v_fma_f32 v35, v35, s70, v195
+  v_fma_f32 v36, v36, s70, v195
+  v_fma_f32 v37, v37, s70, v195
+  v_fma_f32 v38, v38, s70, v195
+  v_fma_f32 v39, v39, s70, v195
+  v_fma_f32 v40, v40, s70, v195
+  v_fma_f32 v41, v41, s70, v195
+  v_fma_f32 v42, v42, s70, v195
+  v_fma_f32 v43, v43, s70, v195
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v76, v12, v13, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v77, v16, v17, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v76, v14, v15, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v77, v18, v19, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v78, v20, v21, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v79, v24, v25, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v78, v22, v23, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v79, v26, v27, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v80, v28, v29, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v81, v32, v33, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v80, v30, v31, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v81, v34, v35, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v82, v36, v37, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v83, v40, v41, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v82, v38, v39, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v83, v42, v43, 16 op_sel:[0,0,0,1]
+  .loc 2 285 0
+  v_mul_f32_e32 v196, s69, v194                                          ; schedules/softmax.cpp:285
+  .loc 2 289 0
+  v_fma_f32 v84, v44, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v85, v45, s69, -v196
+  v_fma_f32 v86, v46, s69, -v196
+  v_fma_f32 v87, v47, s69, -v196
+  v_fma_f32 v88, v48, s69, -v196
+  v_fma_f32 v89, v49, s69, -v196
+  v_fma_f32 v90, v50, s69, -v196
+  v_fma_f32 v91, v51, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 289 0
+  v_fma_f32 v84, v52, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v85, v53, s69, -v196
+  v_fma_f32 v86, v54, s69, -v196
+  v_fma_f32 v87, v55, s69, -v196
+  v_fma_f32 v88, v56, s69, -v196
+  v_fma_f32 v89, v57, s69, -v196
+  v_fma_f32 v90, v58, s69, -v196
+  v_fma_f32 v91, v59, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 289 0
+  v_fma_f32 v84, v60, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v85, v61, s69, -v196
+  v_fma_f32 v86, v62, s69, -v196
+  v_fma_f32 v87, v63, s69, -v196
+  v_fma_f32 v88, v64, s69, -v196
+  v_fma_f32 v89, v65, s69, -v196
+  v_fma_f32 v90, v66, s69, -v196
+  v_fma_f32 v91, v67, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 289 0
+  v_fma_f32 v84, v68, s69, -v196                                         ; schedules/softmax.cpp:289
+  v_fma_f32 v85, v69, s69, -v196
+  v_fma_f32 v86, v70, s69, -v196
+  v_fma_f32 v87, v71, s69, -v196
+  v_fma_f32 v88, v72, s69, -v196
+  v_fma_f32 v89, v73, s69, -v196
+  v_fma_f32 v90, v74, s69, -v196
+  v_fma_f32 v91, v75, s69, -v196
+  .loc 2 292 0
+  v_exp_f32_e32 v84, v84                                                 ; schedules/softmax.cpp:292
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  v_exp_f32_e32 v88, v88
+  v_exp_f32_e32 v89, v89
+  v_exp_f32_e32 v90, v90
+  v_exp_f32_e32 v91, v91
+  .loc 2 294 0
+  v_add_f32_e32 v108, v84, v108                                          ; schedules/softmax.cpp:294
+  v_add_f32_e32 v108, v85, v108
+  v_add_f32_e32 v108, v86, v108
+  v_add_f32_e32 v108, v87, v108
+  v_add_f32_e32 v108, v88, v108
+  v_add_f32_e32 v108, v89, v108
+  v_add_f32_e32 v108, v90, v108
+  v_add_f32_e32 v108, v91, v108
+  .loc 2 305 0
+  v_sub_f32_e32 v195, v3, v115                                           ; schedules/softmax.cpp:305
+  .loc 2 306 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:306
+  .loc 2 307 0
+  v_fma_f32 v195, -v194, s70, v195                                       ; schedules/softmax.cpp:307
+  .loc 2 308 0
+  v_fma_f32 v44, v44, s70, v195                                          ; schedules/softmax.cpp:308
+  v_fma_f32 v45, v45, s70, v195
+  v_fma_f32 v46, v46, s70, v195
+  v_fma_f32 v47, v47, s70, v195
+  v_fma_f32 v48, v48, s70, v195
+  v_fma_f32 v49, v49, s70, v195
+  v_fma_f32 v50, v50, s70, v195
+  v_fma_f32 v51, v51, s70, v195
+  v_fma_f32 v52, v52, s70, v195
+  v_fma_f32 v53, v53, s70, v195
+  v_fma_f32 v54, v54, s70, v195
+  v_fma_f32 v55, v55, s70, v195
+  v_fma_f32 v56, v56, s70, v195
+  v_fma_f32 v57, v57, s70, v195
+  v_fma_f32 v58, v58, s70, v195
+  v_fma_f32 v59, v59, s70, v195
+  v_fma_f32 v60, v60, s70, v195
+  v_fma_f32 v61, v61, s70, v195
+  v_fma_f32 v62, v62, s70, v195
+  v_fma_f32 v63, v63, s70, v195
+  v_fma_f32 v64, v64, s70, v195
+  v_fma_f32 v65, v65, s70, v195
+  v_fma_f32 v66, v66, s70, v195
+  v_fma_f32 v67, v67, s70, v195
+  v_fma_f32 v68, v68, s70, v195
+  v_fma_f32 v69, v69, s70, v195
+  v_fma_f32 v70, v70, s70, v195
+  v_fma_f32 v71, v71, s70, v195
+  v_fma_f32 v72, v72, s70, v195
+  v_fma_f32 v73, v73, s70, v195
+  v_fma_f32 v74, v74, s70, v195
+  v_fma_f32 v75, v75, s70, v195
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v84, v44, v45, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v85, v48, v49, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v84, v46, v47, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v85, v50, v51, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v86, v52, v53, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v87, v56, v57, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v86, v54, v55, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v87, v58, v59, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v88, v60, v61, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v89, v64, v65, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v88, v62, v63, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v89, v66, v67, 16 op_sel:[0,0,0,1]
+  .loc 2 310 0
+  v_ashr_pk_u8_i32 v90, v68, v69, 16                                     ; schedules/softmax.cpp:310
+  v_ashr_pk_u8_i32 v91, v72, v73, 16
+  .loc 2 312 0
+  v_ashr_pk_u8_i32 v90, v70, v71, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:312
+  v_ashr_pk_u8_i32 v91, v74, v75, 16 op_sel:[0,0,0,1]
+  .loc 6 127 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:127
+no_tile_in_part:
+  .loc 6 183 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:183
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[16:17], v186                                       ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v186 offset:256
+  ds_read_b64_tr_b8 a[20:21], v186 offset:512
+  ds_read_b64_tr_b8 a[22:23], v186 offset:768
+  ds_read_b64_tr_b8 a[24:25], v186 offset:32
+  ds_read_b64_tr_b8 a[26:27], v186 offset:288
+  ds_read_b64_tr_b8 a[28:29], v186 offset:544
+  ds_read_b64_tr_b8 a[30:31], v186 offset:800
+  ds_read_b64_tr_b8 a[32:33], v186 offset:64
+  ds_read_b64_tr_b8 a[34:35], v186 offset:320
+  ds_read_b64_tr_b8 a[36:37], v186 offset:576
+  ds_read_b64_tr_b8 a[38:39], v186 offset:832
+  ds_read_b64_tr_b8 a[40:41], v186 offset:96
+  ds_read_b64_tr_b8 a[42:43], v186 offset:352
+  ds_read_b64_tr_b8 a[44:45], v186 offset:608
+  ds_read_b64_tr_b8 a[46:47], v186 offset:864
+  .loc 6 35 0
+  s_setprio 1                                                            ; schedules/ping_pong.cpp:35
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[122:137], a[16:23], v[76:83], v[122:137], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[16:17], v186 offset:8320                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[18:19], v186 offset:8576
+  ds_read_b64_tr_b8 a[20:21], v186 offset:8832
+  ds_read_b64_tr_b8 a[22:23], v186 offset:9088
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[138:153], a[24:31], v[76:83], v[138:153], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[24:25], v186 offset:8352                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[26:27], v186 offset:8608
+  ds_read_b64_tr_b8 a[28:29], v186 offset:8864
+  ds_read_b64_tr_b8 a[30:31], v186 offset:9120
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[154:169], a[32:39], v[76:83], v[154:169], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[32:33], v186 offset:8384                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[34:35], v186 offset:8640
+  ds_read_b64_tr_b8 a[36:37], v186 offset:8896
+  ds_read_b64_tr_b8 a[38:39], v186 offset:9152
+  .loc 6 38 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:38
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[110:113], v[188:191], v[76:83], v187  ; schedules/softmax.cpp:120
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[170:185], a[40:47], v[76:83], v[170:185], v2, v109 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 175 0
+  ds_read_b64_tr_b8 a[40:41], v186 offset:8416                           ; schedules/tiles.cpp:175
+  ds_read_b64_tr_b8 a[42:43], v186 offset:8672
+  ds_read_b64_tr_b8 a[44:45], v186 offset:8928
+  ds_read_b64_tr_b8 a[46:47], v186 offset:9184
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(12)                                                  ; schedules/ping_pong.cpp:40
+  .loc 5 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 5 163 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:163
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[122:137], a[16:23], v[84:91], v[122:137], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+half_hidden_5:
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 5 163 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:163
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[138:153], a[24:31], v[84:91], v[138:153], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+half_hidden_6:
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 5 163 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:163
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[154:169], a[32:39], v[84:91], v[154:169], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+half_hidden_7:
+  .loc 6 40 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/ping_pong.cpp:40
+  .loc 5 161 0
+  s_sub_u32 s91, s87, 64                                                 ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cmp_lt_u32 s91, s72                                                  ; schedules/products.cpp:162
+  .loc 5 163 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:163
+  .loc 2 120 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[116:119], v[188:191], v[84:91], v187  ; schedules/softmax.cpp:120
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[170:185], a[40:47], v[84:91], v[170:185], v2, v115 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+half_hidden_8:
+  .loc 6 47 0
+  s_setprio 0                                                            ; schedules/ping_pong.cpp:47
+  .loc 2 169 0
+  v_lshlrev_b32_e32 v194, 23, v109                                       ; schedules/softmax.cpp:169
+  v_lshlrev_b32_e32 v195, 23, v115
+  .loc 2 170 0
+  v_fma_f32 v11, v194, v110, v11                                         ; schedules/softmax.cpp:170
+  .loc 2 129 0
+  s_nop 2                                                                ; schedules/softmax.cpp:129
+  .loc 2 170 0
+  v_fma_f32 v11, v195, v116, v11                                         ; schedules/softmax.cpp:170
+  .loc 2 171 0
+  v_mov_b32_e32 v110, 0                                                  ; schedules/softmax.cpp:171
+  v_mov_b32_e32 v116, 0
+  .loc 6 279 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:279
+sees_nothing:
+  .loc 6 281 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:281
+  .loc 7 18 0
+  s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
+  .loc 7 19 0
+  s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
+  .loc 4 118 0
+  s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
+  .loc 4 119 0
+  s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
+  .loc 7 26 0
+  s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
+  .loc 7 27 0
+  s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:28
   .loc 4 130 0
   s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 4 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_8:
   .loc 4 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
   .loc 4 118 0
   s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 6 10 0
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:28
   .loc 4 130 0
   s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 4 128 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_9:
   .loc 4 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
 seen_all:
-  .loc 5 179 0
-  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:179
-  .loc 5 180 0
-  s_cbranch_scc0 served_others                                           ; schedules/ping_pong.cpp:180
+  .loc 6 192 0
+  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:192
+  .loc 6 193 0
+  s_cbranch_scc0 served_others                                           ; schedules/ping_pong.cpp:193
 tiles_of_other_waves:
-  .loc 5 182 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:182
-  .loc 6 10 0
+  .loc 6 195 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:195
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 68 0
+  .loc 7 68 0
   s_mov_b32 s89, s88                                                     ; schedules/walk.cpp:68
-  .loc 6 69 0
+  .loc 7 69 0
   s_mov_b32 s88, s91                                                     ; schedules/walk.cpp:69
-  .loc 6 70 0
+  .loc 7 70 0
   s_add_u32 s87, s87, 0x80                                               ; schedules/walk.cpp:70
-  .loc 6 71 0
-  v_add_u32_e32 v23, s88, v204                                           ; schedules/walk.cpp:71
-  .loc 6 72 0
-  v_add_u32_e32 v168, s89, v205                                          ; schedules/walk.cpp:72
-  .loc 5 184 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:184
-  .loc 5 185 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:185
-  .loc 6 18 0
+  .loc 7 71 0
+  v_add_u32_e32 v121, s88, v192                                          ; schedules/walk.cpp:71
+  .loc 7 72 0
+  v_add_u32_e32 v186, s89, v193                                          ; schedules/walk.cpp:72
+  .loc 6 197 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:197
+  .loc 6 198 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:198
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x100                                              ; schedules/walk.cpp:19
   .loc 4 118 0
   s_min_u32 s78, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
   s_mul_i32 s78, s78, s30                                                ; schedules/tiles.cpp:119
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s91, s87, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s91, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:28
   .loc 4 130 0
   s_add_u32 m0, s89, s75                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 4 128 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:128
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v20, s[76:79], 0 offen offset:64 lds               ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v8, s[76:79], 0 offen offset:64 lds                ; schedules/tiles.cpp:132
 tile_unneeded_10:
   .loc 4 139 0
   s_add_u32 s76, s76, s74                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
   s_addc_u32 s77, s77, 0                                                 ; schedules/tiles.cpp:140
-  .loc 6 18 0
+  .loc 7 18 0
   s_sub_u32 s91, s65, s87                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
+  .loc 7 19 0
   s_sub_u32 s91, s91, 0x80                                               ; schedules/walk.cpp:19
   .loc 4 118 0
   s_min_u32 s82, s91, 0x80                                               ; schedules/tiles.cpp:118
   .loc 4 119 0
   s_mul_i32 s82, s82, s36                                                ; schedules/tiles.cpp:119
-  .loc 6 10 0
+  .loc 7 10 0
   s_sub_u32 s91, 0x18600, s88                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
+  .loc 7 11 0
   s_sub_u32 s91, s91, s89                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
+  .loc 7 26 0
   s_add_u32 s92, s87, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
+  .loc 7 27 0
   s_cmp_lt_u32 s92, s73                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
+  .loc 7 28 0
   s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:28
   .loc 4 130 0
   s_add_u32 m0, s91, s85                                                 ; schedules/tiles.cpp:130
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v21, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v9, s[80:83], 0 offen lds                          ; schedules/tiles.cpp:132
   .loc 4 128 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:128
   .loc 4 131 0
   s_nop 0                                                                ; schedules/tiles.cpp:131
   .loc 4 132 0
-  buffer_load_dwordx4 v22, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
+  buffer_load_dwordx4 v10, s[80:83], 0 offen lds                         ; schedules/tiles.cpp:132
 tile_unneeded_11:
   .loc 4 139 0
   s_add_u32 s80, s80, s84                                                ; schedules/tiles.cpp:139
   .loc 4 140 0
   s_addc_u32 s81, s81, 0                                                 ; schedules/tiles.cpp:140
-  .loc 5 187 0
-  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:187
-  .loc 5 188 0
-  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/ping_pong.cpp:188
+  .loc 6 200 0
+  s_cmp_lt_u32 s87, s73                                                  ; schedules/ping_pong.cpp:200
+  .loc 6 201 0
+  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/ping_pong.cpp:201
 served_others:
-  .loc 5 195 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:195
-  .loc 5 199 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:199
-  .loc 5 200 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:200
+  .loc 6 208 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:208
+  .loc 6 212 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:212
+  .loc 6 213 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:213
 other_group_2:
   .loc 1 88 0
   s_mov_b64 s[92:93], s[14:15]                                           ; schedules/arguments.cpp:88
@@ -5045,177 +5131,180 @@ other_group_2:
   s_mul_i32 s98, s94, s42                                                ; schedules/arguments.cpp:113
   .loc 1 114 0
   s_mov_b32 s99, 0x20000                                                 ; schedules/arguments.cpp:114
-  .loc 8 42 0
-  v_lshrrev_b32_e32 v239, 5, v1                                          ; schedules/output.cpp:42
-  .loc 8 43 0
-  v_and_b32_e32 v238, 31, v1                                             ; schedules/output.cpp:43
-  .loc 8 44 0
-  v_mul_lo_u32 v238, v238, s42                                           ; schedules/output.cpp:44
-  .loc 8 45 0
-  v_lshl_add_u32 v238, v239, 4, v238                                     ; schedules/output.cpp:45
-  .loc 8 48 0
-  v_mov_b32_e32 v240, v169                                               ; schedules/output.cpp:48
-  .loc 8 13 0
-  v_mov_b32_e32 v241, v240                                               ; schedules/output.cpp:13
-  .loc 8 14 0
-  s_nop 1                                                                ; schedules/output.cpp:14
-  .loc 8 15 0
-  v_permlane32_swap_b32_e32 v240, v241                                   ; schedules/output.cpp:15
-  .loc 8 16 0
-  v_add_f32_e32 v240, v240, v241                                         ; schedules/output.cpp:16
-  .loc 8 50 0
-  v_max_f32_e32 v240, 1.0, v240                                          ; schedules/output.cpp:50
-  .loc 8 51 0
-  v_rcp_f32_e32 v240, v240                                               ; schedules/output.cpp:51
   .loc 8 53 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:53
+  v_lshrrev_b32_e32 v195, 5, v1                                          ; schedules/output.cpp:53
   .loc 8 54 0
-  v_mul_f32_e32 v240, s91, v240                                          ; schedules/output.cpp:54
+  v_and_b32_e32 v194, 31, v1                                             ; schedules/output.cpp:54
   .loc 8 55 0
-  v_mul_f32_e32 v104, v240, v104                                         ; schedules/output.cpp:55
-  v_mul_f32_e32 v105, v240, v105
-  v_mul_f32_e32 v106, v240, v106
-  v_mul_f32_e32 v107, v240, v107
-  v_mul_f32_e32 v108, v240, v108
-  v_mul_f32_e32 v109, v240, v109
-  v_mul_f32_e32 v110, v240, v110
-  v_mul_f32_e32 v111, v240, v111
-  v_mul_f32_e32 v112, v240, v112
-  v_mul_f32_e32 v113, v240, v113
-  v_mul_f32_e32 v114, v240, v114
-  v_mul_f32_e32 v115, v240, v115
-  v_mul_f32_e32 v116, v240, v116
-  v_mul_f32_e32 v117, v240, v117
-  v_mul_f32_e32 v118, v240, v118
-  v_mul_f32_e32 v119, v240, v119
-  v_mul_f32_e32 v120, v240, v120
-  v_mul_f32_e32 v121, v240, v121
-  v_mul_f32_e32 v122, v240, v122
-  v_mul_f32_e32 v123, v240, v123
-  v_mul_f32_e32 v124, v240, v124
-  v_mul_f32_e32 v125, v240, v125
-  v_mul_f32_e32 v126, v240, v126
-  v_mul_f32_e32 v127, v240, v127
-  v_mul_f32_e32 v128, v240, v128
-  v_mul_f32_e32 v129, v240, v129
-  v_mul_f32_e32 v130, v240, v130
-  v_mul_f32_e32 v131, v240, v131
-  v_mul_f32_e32 v132, v240, v132
-  v_mul_f32_e32 v133, v240, v133
-  v_mul_f32_e32 v134, v240, v134
-  v_mul_f32_e32 v135, v240, v135
-  v_mul_f32_e32 v136, v240, v136
-  v_mul_f32_e32 v137, v240, v137
-  v_mul_f32_e32 v138, v240, v138
-  v_mul_f32_e32 v139, v240, v139
-  v_mul_f32_e32 v140, v240, v140
-  v_mul_f32_e32 v141, v240, v141
-  v_mul_f32_e32 v142, v240, v142
-  v_mul_f32_e32 v143, v240, v143
-  v_mul_f32_e32 v144, v240, v144
-  v_mul_f32_e32 v145, v240, v145
-  v_mul_f32_e32 v146, v240, v146
-  v_mul_f32_e32 v147, v240, v147
-  v_mul_f32_e32 v148, v240, v148
-  v_mul_f32_e32 v149, v240, v149
-  v_mul_f32_e32 v150, v240, v150
-  v_mul_f32_e32 v151, v240, v151
-  v_mul_f32_e32 v152, v240, v152
-  v_mul_f32_e32 v153, v240, v153
-  v_mul_f32_e32 v154, v240, v154
-  v_mul_f32_e32 v155, v240, v155
-  v_mul_f32_e32 v156, v240, v156
-  v_mul_f32_e32 v157, v240, v157
-  v_mul_f32_e32 v158, v240, v158
-  v_mul_f32_e32 v159, v240, v159
-  v_mul_f32_e32 v160, v240, v160
-  v_mul_f32_e32 v161, v240, v161
-  v_mul_f32_e32 v162, v240, v162
-  v_mul_f32_e32 v163, v240, v163
-  v_mul_f32_e32 v164, v240, v164
-  v_mul_f32_e32 v165, v240, v165
-  v_mul_f32_e32 v166, v240, v166
-  v_mul_f32_e32 v167, v240, v167
-  .loc 8 22 0
-  v_cvt_pk_bf16_f32 v104, v104, v105                                     ; schedules/output.cpp:22
-  v_cvt_pk_bf16_f32 v105, v106, v107
-  v_cvt_pk_bf16_f32 v106, v108, v109
-  v_cvt_pk_bf16_f32 v107, v110, v111
-  v_cvt_pk_bf16_f32 v108, v112, v113
-  v_cvt_pk_bf16_f32 v109, v114, v115
-  v_cvt_pk_bf16_f32 v110, v116, v117
-  v_cvt_pk_bf16_f32 v111, v118, v119
-  .loc 8 25 0
-  v_permlane32_swap_b32_e32 v104, v106                                   ; schedules/output.cpp:25
-  v_permlane32_swap_b32_e32 v105, v107
-  v_permlane32_swap_b32_e32 v108, v110
-  v_permlane32_swap_b32_e32 v109, v111
-  .loc 8 27 0
-  buffer_store_dwordx4 v[104:107], v238, s[96:99], 0 offen               ; schedules/output.cpp:27
-  buffer_store_dwordx4 v[108:111], v238, s[96:99], 0 offen offset:32
-  .loc 8 22 0
-  v_cvt_pk_bf16_f32 v120, v120, v121                                     ; schedules/output.cpp:22
-  v_cvt_pk_bf16_f32 v121, v122, v123
-  v_cvt_pk_bf16_f32 v122, v124, v125
-  v_cvt_pk_bf16_f32 v123, v126, v127
-  v_cvt_pk_bf16_f32 v124, v128, v129
-  v_cvt_pk_bf16_f32 v125, v130, v131
-  v_cvt_pk_bf16_f32 v126, v132, v133
-  v_cvt_pk_bf16_f32 v127, v134, v135
-  .loc 8 25 0
-  v_permlane32_swap_b32_e32 v120, v122                                   ; schedules/output.cpp:25
-  v_permlane32_swap_b32_e32 v121, v123
-  v_permlane32_swap_b32_e32 v124, v126
-  v_permlane32_swap_b32_e32 v125, v127
-  .loc 8 27 0
-  buffer_store_dwordx4 v[120:123], v238, s[96:99], 0 offen offset:64     ; schedules/output.cpp:27
-  buffer_store_dwordx4 v[124:127], v238, s[96:99], 0 offen offset:96
-  .loc 8 22 0
-  v_cvt_pk_bf16_f32 v136, v136, v137                                     ; schedules/output.cpp:22
-  v_cvt_pk_bf16_f32 v137, v138, v139
-  v_cvt_pk_bf16_f32 v138, v140, v141
-  v_cvt_pk_bf16_f32 v139, v142, v143
-  v_cvt_pk_bf16_f32 v140, v144, v145
-  v_cvt_pk_bf16_f32 v141, v146, v147
-  v_cvt_pk_bf16_f32 v142, v148, v149
-  v_cvt_pk_bf16_f32 v143, v150, v151
-  .loc 8 25 0
-  v_permlane32_swap_b32_e32 v136, v138                                   ; schedules/output.cpp:25
-  v_permlane32_swap_b32_e32 v137, v139
-  v_permlane32_swap_b32_e32 v140, v142
-  v_permlane32_swap_b32_e32 v141, v143
-  .loc 8 27 0
-  buffer_store_dwordx4 v[136:139], v238, s[96:99], 0 offen offset:128    ; schedules/output.cpp:27
-  buffer_store_dwordx4 v[140:143], v238, s[96:99], 0 offen offset:160
-  .loc 8 22 0
-  v_cvt_pk_bf16_f32 v152, v152, v153                                     ; schedules/output.cpp:22
-  v_cvt_pk_bf16_f32 v153, v154, v155
-  v_cvt_pk_bf16_f32 v154, v156, v157
-  v_cvt_pk_bf16_f32 v155, v158, v159
-  v_cvt_pk_bf16_f32 v156, v160, v161
-  v_cvt_pk_bf16_f32 v157, v162, v163
-  v_cvt_pk_bf16_f32 v158, v164, v165
-  v_cvt_pk_bf16_f32 v159, v166, v167
-  .loc 8 25 0
-  v_permlane32_swap_b32_e32 v152, v154                                   ; schedules/output.cpp:25
-  v_permlane32_swap_b32_e32 v153, v155
-  v_permlane32_swap_b32_e32 v156, v158
-  v_permlane32_swap_b32_e32 v157, v159
-  .loc 8 27 0
-  buffer_store_dwordx4 v[152:155], v238, s[96:99], 0 offen offset:192    ; schedules/output.cpp:27
-  buffer_store_dwordx4 v[156:159], v238, s[96:99], 0 offen offset:224
-  .loc 8 63 0
-  v_mov_b32_e32 v239, v198                                               ; schedules/output.cpp:63
+  v_mul_lo_u32 v194, v194, s42                                           ; schedules/output.cpp:55
+  .loc 8 56 0
+  v_lshl_add_u32 v194, v195, 4, v194                                     ; schedules/output.cpp:56
+  .loc 8 59 0
+  v_mov_b32_e32 v196, v11                                                ; schedules/output.cpp:59
   .loc 8 13 0
-  v_mov_b32_e32 v240, v239                                               ; schedules/output.cpp:13
+  v_mov_b32_e32 v197, v196                                               ; schedules/output.cpp:13
   .loc 8 14 0
   s_nop 1                                                                ; schedules/output.cpp:14
   .loc 8 15 0
-  v_permlane32_swap_b32_e32 v239, v240                                   ; schedules/output.cpp:15
+  v_permlane32_swap_b32_e32 v196, v197                                   ; schedules/output.cpp:15
   .loc 8 16 0
-  v_add_f32_e32 v239, v239, v240                                         ; schedules/output.cpp:16
+  v_add_f32_e32 v196, v196, v197                                         ; schedules/output.cpp:16
+  .loc 8 61 0
+  v_max_f32_e32 v196, 1.0, v196                                          ; schedules/output.cpp:61
+  .loc 8 62 0
+  v_rcp_f32_e32 v196, v196                                               ; schedules/output.cpp:62
+  .loc 8 64 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:64
   .loc 8 65 0
-  v_log_f32_e32 v239, v239                                               ; schedules/output.cpp:65
+  v_mul_f32_e32 v196, s91, v196                                          ; schedules/output.cpp:65
+  .loc 8 69 0
+  v_mul_f32_e32 v122, v196, v122                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v123, v196, v123
+  v_mul_f32_e32 v124, v196, v124
+  v_mul_f32_e32 v125, v196, v125
+  v_mul_f32_e32 v126, v196, v126
+  v_mul_f32_e32 v127, v196, v127
+  v_mul_f32_e32 v128, v196, v128
+  v_mul_f32_e32 v129, v196, v129
+  v_mul_f32_e32 v130, v196, v130
+  v_mul_f32_e32 v131, v196, v131
+  v_mul_f32_e32 v132, v196, v132
+  v_mul_f32_e32 v133, v196, v133
+  v_mul_f32_e32 v134, v196, v134
+  v_mul_f32_e32 v135, v196, v135
+  v_mul_f32_e32 v136, v196, v136
+  v_mul_f32_e32 v137, v196, v137
+  .loc 8 33 0
+  v_cvt_pk_bf16_f32 v122, v122, v123                                     ; schedules/output.cpp:33
+  v_cvt_pk_bf16_f32 v123, v124, v125
+  v_cvt_pk_bf16_f32 v124, v126, v127
+  v_cvt_pk_bf16_f32 v125, v128, v129
+  v_cvt_pk_bf16_f32 v126, v130, v131
+  v_cvt_pk_bf16_f32 v127, v132, v133
+  v_cvt_pk_bf16_f32 v128, v134, v135
+  v_cvt_pk_bf16_f32 v129, v136, v137
+  .loc 8 36 0
+  v_permlane32_swap_b32_e32 v122, v124                                   ; schedules/output.cpp:36
+  v_permlane32_swap_b32_e32 v123, v125
+  v_permlane32_swap_b32_e32 v126, v128
+  v_permlane32_swap_b32_e32 v127, v129
+  .loc 8 38 0
+  buffer_store_dwordx4 v[122:125], v194, s[96:99], 0 offen               ; schedules/output.cpp:38
+  buffer_store_dwordx4 v[126:129], v194, s[96:99], 0 offen offset:32
+  .loc 8 69 0
+  v_mul_f32_e32 v138, v196, v138                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v139, v196, v139
+  v_mul_f32_e32 v140, v196, v140
+  v_mul_f32_e32 v141, v196, v141
+  v_mul_f32_e32 v142, v196, v142
+  v_mul_f32_e32 v143, v196, v143
+  v_mul_f32_e32 v144, v196, v144
+  v_mul_f32_e32 v145, v196, v145
+  v_mul_f32_e32 v146, v196, v146
+  v_mul_f32_e32 v147, v196, v147
+  v_mul_f32_e32 v148, v196, v148
+  v_mul_f32_e32 v149, v196, v149
+  v_mul_f32_e32 v150, v196, v150
+  v_mul_f32_e32 v151, v196, v151
+  v_mul_f32_e32 v152, v196, v152
+  v_mul_f32_e32 v153, v196, v153
+  .loc 8 33 0
+  v_cvt_pk_bf16_f32 v138, v138, v139                                     ; schedules/output.cpp:33
+  v_cvt_pk_bf16_f32 v139, v140, v141
+  v_cvt_pk_bf16_f32 v140, v142, v143
+  v_cvt_pk_bf16_f32 v141, v144, v145
+  v_cvt_pk_bf16_f32 v142, v146, v147
+  v_cvt_pk_bf16_f32 v143, v148, v149
+  v_cvt_pk_bf16_f32 v144, v150, v151
+  v_cvt_pk_bf16_f32 v145, v152, v153
+  .loc 8 36 0
+  v_permlane32_swap_b32_e32 v138, v140                                   ; schedules/output.cpp:36
+  v_permlane32_swap_b32_e32 v139, v141
+  v_permlane32_swap_b32_e32 v142, v144
+  v_permlane32_swap_b32_e32 v143, v145
+  .loc 8 38 0
+  buffer_store_dwordx4 v[138:141], v194, s[96:99], 0 offen offset:64     ; schedules/output.cpp:38
+  buffer_store_dwordx4 v[142:145], v194, s[96:99], 0 offen offset:96
+  .loc 8 69 0
+  v_mul_f32_e32 v154, v196, v154                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v155, v196, v155
+  v_mul_f32_e32 v156, v196, v156
+  v_mul_f32_e32 v157, v196, v157
+  v_mul_f32_e32 v158, v196, v158
+  v_mul_f32_e32 v159, v196, v159
+  v_mul_f32_e32 v160, v196, v160
+  v_mul_f32_e32 v161, v196, v161
+  v_mul_f32_e32 v162, v196, v162
+  v_mul_f32_e32 v163, v196, v163
+  v_mul_f32_e32 v164, v196, v164
+  v_mul_f32_e32 v165, v196, v165
+  v_mul_f32_e32 v166, v196, v166
+  v_mul_f32_e32 v167, v196, v167
+  v_mul_f32_e32 v168, v196, v168
+  v_mul_f32_e32 v169, v196, v169
+  .loc 8 33 0
+  v_cvt_pk_bf16_f32 v154, v154, v155                                     ; schedules/output.cpp:33
+  v_cvt_pk_bf16_f32 v155, v156, v157
+  v_cvt_pk_bf16_f32 v156, v158, v159
+  v_cvt_pk_bf16_f32 v157, v160, v161
+  v_cvt_pk_bf16_f32 v158, v162, v163
+  v_cvt_pk_bf16_f32 v159, v164, v165
+  v_cvt_pk_bf16_f32 v160, v166, v167
+  v_cvt_pk_bf16_f32 v161, v168, v169
+  .loc 8 36 0
+  v_permlane32_swap_b32_e32 v154, v156                                   ; schedules/output.cpp:36
+  v_permlane32_swap_b32_e32 v155, v157
+  v_permlane32_swap_b32_e32 v158, v160
+  v_permlane32_swap_b32_e32 v159, v161
+  .loc 8 38 0
+  buffer_store_dwordx4 v[154:157], v194, s[96:99], 0 offen offset:128    ; schedules/output.cpp:38
+  buffer_store_dwordx4 v[158:161], v194, s[96:99], 0 offen offset:160
+  .loc 8 69 0
+  v_mul_f32_e32 v170, v196, v170                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v171, v196, v171
+  v_mul_f32_e32 v172, v196, v172
+  v_mul_f32_e32 v173, v196, v173
+  v_mul_f32_e32 v174, v196, v174
+  v_mul_f32_e32 v175, v196, v175
+  v_mul_f32_e32 v176, v196, v176
+  v_mul_f32_e32 v177, v196, v177
+  v_mul_f32_e32 v178, v196, v178
+  v_mul_f32_e32 v179, v196, v179
+  v_mul_f32_e32 v180, v196, v180
+  v_mul_f32_e32 v181, v196, v181
+  v_mul_f32_e32 v182, v196, v182
+  v_mul_f32_e32 v183, v196, v183
+  v_mul_f32_e32 v184, v196, v184
+  v_mul_f32_e32 v185, v196, v185
+  .loc 8 33 0
+  v_cvt_pk_bf16_f32 v170, v170, v171                                     ; schedules/output.cpp:33
+  v_cvt_pk_bf16_f32 v171, v172, v173
+  v_cvt_pk_bf16_f32 v172, v174, v175
+  v_cvt_pk_bf16_f32 v173, v176, v177
+  v_cvt_pk_bf16_f32 v174, v178, v179
+  v_cvt_pk_bf16_f32 v175, v180, v181
+  v_cvt_pk_bf16_f32 v176, v182, v183
+  v_cvt_pk_bf16_f32 v177, v184, v185
+  .loc 8 36 0
+  v_permlane32_swap_b32_e32 v170, v172                                   ; schedules/output.cpp:36
+  v_permlane32_swap_b32_e32 v171, v173
+  v_permlane32_swap_b32_e32 v174, v176
+  v_permlane32_swap_b32_e32 v175, v177
+  .loc 8 38 0
+  buffer_store_dwordx4 v[170:173], v194, s[96:99], 0 offen offset:192    ; schedules/output.cpp:38
+  buffer_store_dwordx4 v[174:177], v194, s[96:99], 0 offen offset:224
+  .loc 8 78 0
+  v_mov_b32_e32 v195, v108                                               ; schedules/output.cpp:78
+  .loc 8 13 0
+  v_mov_b32_e32 v196, v195                                               ; schedules/output.cpp:13
+  .loc 8 14 0
+  s_nop 1                                                                ; schedules/output.cpp:14
+  .loc 8 15 0
+  v_permlane32_swap_b32_e32 v195, v196                                   ; schedules/output.cpp:15
+  .loc 8 16 0
+  v_add_f32_e32 v195, v195, v196                                         ; schedules/output.cpp:16
+  .loc 8 80 0
+  v_log_f32_e32 v195, v195                                               ; schedules/output.cpp:80
   .loc 1 97 0
   s_mov_b64 s[94:95], s[18:19]                                           ; schedules/arguments.cpp:97
   .loc 1 78 0
@@ -5275,21 +5364,21 @@ other_group_2:
   .loc 1 122 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:122
   .loc 1 123 0
-  v_mov_b32_e32 v240, s67                                                ; schedules/arguments.cpp:123
+  v_mov_b32_e32 v196, s67                                                ; schedules/arguments.cpp:123
   .loc 1 124 0
-  v_mul_f32_e32 v240, s91, v240                                          ; schedules/arguments.cpp:124
+  v_mul_f32_e32 v196, s91, v196                                          ; schedules/arguments.cpp:124
   .loc 1 125 0
-  v_mul_f32_e32 v240, s92, v240                                          ; schedules/arguments.cpp:125
+  v_mul_f32_e32 v196, s92, v196                                          ; schedules/arguments.cpp:125
   .loc 1 126 0
-  v_mul_f32_e32 v240, 0x3fb8aa3b, v240                                   ; schedules/arguments.cpp:126
-  .loc 8 71 0
-  v_mul_f32_e32 v241, 0xf1800000, v170                                   ; schedules/output.cpp:71
-  .loc 8 72 0
-  v_fma_f32 v239, v241, v240, v239                                       ; schedules/output.cpp:72
-  .loc 8 74 0
-  v_mul_f32_e32 v239, 0x3f317218, v239                                   ; schedules/output.cpp:74
-  .loc 8 79 0
-  s_mov_b64 s[92:93], s[16:17]                                           ; schedules/output.cpp:79
+  v_mul_f32_e32 v196, 0x3fb8aa3b, v196                                   ; schedules/arguments.cpp:126
+  .loc 8 86 0
+  v_mul_f32_e32 v197, 0xf1800000, v92                                    ; schedules/output.cpp:86
+  .loc 8 87 0
+  v_fma_f32 v195, v197, v196, v195                                       ; schedules/output.cpp:87
+  .loc 8 89 0
+  v_mul_f32_e32 v195, 0x3f317218, v195                                   ; schedules/output.cpp:89
+  .loc 8 94 0
+  s_mov_b64 s[92:93], s[16:17]                                           ; schedules/output.cpp:94
   .loc 1 78 0
   s_mul_i32 s94, s4, s50                                                 ; schedules/arguments.cpp:78
   .loc 1 79 0
@@ -5314,10 +5403,10 @@ other_group_2:
   s_mul_i32 s94, s3, s49                                                 ; schedules/arguments.cpp:82
   .loc 1 83 0
   s_add_u32 s93, s93, s94                                                ; schedules/arguments.cpp:83
-  .loc 8 82 0
-  s_mov_b32 s91, 4                                                       ; schedules/output.cpp:82
-  .loc 8 85 0
-  s_mov_b64 s[94:95], 4                                                  ; schedules/output.cpp:85
+  .loc 8 97 0
+  s_mov_b32 s91, 4                                                       ; schedules/output.cpp:97
+  .loc 8 100 0
+  s_mov_b64 s[94:95], 4                                                  ; schedules/output.cpp:100
   .loc 1 78 0
   s_mul_i32 s100, s7, s94                                                ; schedules/arguments.cpp:78
   .loc 1 79 0
@@ -5342,14 +5431,14 @@ other_group_2:
   s_mul_i32 s98, s100, s91                                               ; schedules/arguments.cpp:113
   .loc 1 114 0
   s_mov_b32 s99, 0x20000                                                 ; schedules/arguments.cpp:114
-  .loc 8 89 0
-  v_lshlrev_b32_e32 v238, 2, v1                                          ; schedules/output.cpp:89
-  .loc 8 90 0
-  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:90
-  .loc 8 91 0
-  buffer_store_dword v239, v238, s[96:99], 0 offen                       ; schedules/output.cpp:91
-  .loc 5 298 0
-  s_endpgm                                                               ; schedules/ping_pong.cpp:298
+  .loc 8 104 0
+  v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:104
+  .loc 8 105 0
+  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:105
+  .loc 8 106 0
+  buffer_store_dword v195, v194, s[96:99], 0 offen                       ; schedules/output.cpp:106
+  .loc 6 325 0
+  s_endpgm                                                               ; schedules/ping_pong.cpp:325
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950
 
@@ -5366,7 +5455,7 @@ other_group_2:
   .amdhsa_system_vgpr_workitem_id 0
   .amdhsa_next_free_vgpr 248
   .amdhsa_next_free_sgpr 102
-  .amdhsa_accum_offset 248
+  .amdhsa_accum_offset 200
   .amdhsa_float_denorm_mode_32 3
   .amdhsa_float_denorm_mode_16_64 3
   .amdhsa_ieee_mode 1
@@ -5386,8 +5475,8 @@ amdhsa.kernels:
     .private_segment_fixed_size: 0
     .wavefront_size: 64
     .sgpr_count: 102
-    .vgpr_count: 245
-    .agpr_count: 0
+    .vgpr_count: 198
+    .agpr_count: 48
     .max_flat_workgroup_size: 512
     .reqd_workgroup_size: [512, 1, 1]
     .sgpr_spill_count: 0

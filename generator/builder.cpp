@@ -39,7 +39,10 @@ std::string first_line(std::string_view what, std::size_t count, const std::stri
 }  // namespace
 
 Builder::Builder(const isa::Machine& machine)
-    : machine_(machine), vgprs_('v', isa::vector_registers), sgprs_('s', isa::allocatable_scalar_registers) {}
+    : machine_(machine),
+      vgprs_('v', isa::vector_registers),
+      agprs_('a', isa::vector_registers),
+      sgprs_('s', isa::allocatable_scalar_registers) {}
 
 void Builder::emit(Inst inst) {
   make_canonical(inst);
@@ -110,8 +113,8 @@ KernelBody Builder::finish() {
   if (const auto found = isa::check_in_flight(program); !found.empty())
     throw Error("{}", first_line("read in flight", found.size(), found.front().message(program)));
 
-  KernelBody body{std::move(program), vgprs_.peak(), 0, sgprs_.peak(), {}};
-  for (const RegisterFile* file : {&sgprs_, &vgprs_})
+  KernelBody body{std::move(program), vgprs_.peak(), agprs_.peak(), sgprs_.peak(), {}};
+  for (const RegisterFile* file : {&sgprs_, &vgprs_, &agprs_})
     body.registers.insert(body.registers.end(), file->history().begin(), file->history().end());
   return body;
 }

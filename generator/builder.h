@@ -55,6 +55,10 @@ class Builder {
     return {static_cast<std::uint16_t>(vgprs_.allocate(N, N == 1 ? 1 : 2, name))};
   }
   template <int N = 1>
+  A<N> agpr(std::string_view name) {
+    return {static_cast<std::uint16_t>(agprs_.allocate(N, N == 1 ? 1 : 2, name))};
+  }
+  template <int N = 1>
   S<N> sgpr(std::string_view name) {
     return {static_cast<std::uint16_t>(sgprs_.allocate(N, N == 1 ? 1 : N == 2 ? 2 : 4, name))};
   }
@@ -72,9 +76,10 @@ class Builder {
   // Gives back at its end what was allocated during its life.
   class Scope {
    public:
-    explicit Scope(Builder& k) : k_(k), vgprs_(k.vgprs_.mark()), sgprs_(k.sgprs_.mark()) {}
+    explicit Scope(Builder& k) : k_(k), vgprs_(k.vgprs_.mark()), agprs_(k.agprs_.mark()), sgprs_(k.sgprs_.mark()) {}
     ~Scope() {
       k_.vgprs_.release_to(vgprs_);
+      k_.agprs_.release_to(agprs_);
       k_.sgprs_.release_to(sgprs_);
     }
     Scope(const Scope&) = delete;
@@ -82,7 +87,7 @@ class Builder {
 
    private:
     Builder& k_;
-    std::size_t vgprs_, sgprs_;
+    std::size_t vgprs_, agprs_, sgprs_;
   };
   Scope scope() { return Scope(*this); }
 
@@ -263,7 +268,7 @@ class Builder {
   void emit(isa::Inst inst);
 
   const isa::Machine& machine_;
-  RegisterFile vgprs_, sgprs_;
+  RegisterFile vgprs_, agprs_, sgprs_;
   std::vector<isa::Inst> code_;
   struct LabelInfo {
     std::string name;

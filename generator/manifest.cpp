@@ -131,7 +131,7 @@ std::vector<Element> read_map(const nlohmann::json& json, const char* key, const
 
 NamedRegisters named_registers(const nlohmann::json& json, const std::string& source) {
   const auto file = need<std::string>(json, {"file"}, source);
-  if (file != "v" && file != "s") throw Error("{}: there is no register file '{}'", source, file);
+  if (file != "v" && file != "a" && file != "s") throw Error("{}: there is no register file '{}'", source, file);
   const NamedRegisters range{file[0], need<int>(json, {"first"}, source), need<int>(json, {"count"}, source),
                              need<std::string>(json, {"name"}, source)};
   if (range.first < 0 || range.count < 1 || range.first > isa::vector_registers ||

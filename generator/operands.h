@@ -84,6 +84,7 @@ struct Accumulator {
   Operand operand;
   Accumulator(V<N> r) : operand(r) {}
   Accumulator(A<N> r) : operand(r) {}
+  Accumulator(Data<N> r) : operand(r.operand) {}
   Accumulator(float value) : operand(Operand::constant(value)) {}
 };
 

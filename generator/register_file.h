@@ -10,7 +10,7 @@ namespace zyfa::generator {
 
 // A range of registers and what a schedule keeps there; others may take them over later.
 struct NamedRegisters {
-  char file = 'v';  // or s
+  char file = 'v';  // or a, s
   int first = 0, count = 0;
   std::string name;
 

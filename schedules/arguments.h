@@ -7,6 +7,7 @@
 
 namespace zyfa::schedules {
 
+using generator::A;
 using generator::AttentionPlan;
 using generator::Builder;
 using generator::S;

@@ -16,6 +16,17 @@ void add_other_half(Builder& k, V<1> value) {
   k.v_add_f32(value, value, other);
 }
 
+// 32 elements of the value dim where the vector ALU can work on them.
+V<16> output_block(Builder& k, const Output& o, int b) {
+  if (const auto* v = std::get_if<V<64>>(&o.registers)) return v->at<16>(16 * b);
+  const V<16> block = k.vgpr<16>("part of O");
+  for (int i = 0; i < 16; ++i) {
+    k.settle();
+    k.v_accvgpr_read_b32(block[i], std::get<A<64>>(o.registers)[16 * b + i]);
+  }
+  return block;
+}
+
 // 32 elements of the value dim to memory. Packing leaves each lane with 4 consecutive elements of 8; exchanging them
 // between lanes l and l+32 gives every lane 8 consecutive ones, 16 bytes, of every other 8.
 void store_block(Builder& k, V<16> block, V<1> address, S<4> resource, int offset) {
@@ -29,8 +40,8 @@ void store_block(Builder& k, V<16> block, V<1> address, S<4> resource, int offse
 
 }  // namespace
 
-void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, V<64> o,
-                  const RowState& rows) {
+void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const Output& o,
+                  const Rows& rows) {
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.o, place.batch, place.head, "O of the head");
   const S<4> resource = k.sgpr<4>("O resource");
@@ -52,11 +63,15 @@ void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, 
   k.settle();
   k.wait(loaded);
   k.v_mul_f32(scale, v_descale, scale);
-  for (int i = 0; i < 64; ++i) k.v_mul_f32(o[i], scale, o[i]);
-  for (int block = 0; block < 4; ++block) store_block(k, o.at<16>(16 * block), address, resource, 64 * block);
+  for (int b = 0; b < 4; ++b) {
+    const auto inner = k.scope();
+    const V<16> block = output_block(k, o, b);
+    for (int i = 0; i < 16; ++i) k.v_mul_f32(block[i], scale, block[i]);
+    store_block(k, block, address, resource, 64 * b);
+  }
 }
 
-void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const RowState& rows,
+void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const Rows& rows,
                const ScoreScale& scale) {
   const auto scope = k.scope();
   const V<1> address = k.vgpr("LSE address"), value = k.vgpr("LSE");

@@ -25,12 +25,12 @@ namespace {
 using generator::KernelBody;
 using generator::Label;
 
-void read_first_fragments(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps) {
+void read_first_fragments(Builder& k, const Walk& w, const MatrixSteps& steps) {
   for (std::size_t i = 0; i < fragments_ahead; ++i) k.join(w.first_fragments[i], steps[i].read(w.fragment(i)));
 }
 
 // Runs the steps, reads four operands ahead; the first four are on their way. An errand after each of the first steps.
-void multiply(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps, const Errands& list) {
+void multiply(Builder& k, const Walk& w, const MatrixSteps& steps, const Errands& list) {
   std::vector<Token> arriving(steps.size());
   k.s_setprio(1);
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -38,7 +38,7 @@ void multiply(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps, c
       k.wait(w.first_fragments[i]);
     else
       k.wait(arriving[i]);
-    steps[i].multiply(w.fragment(i));
+    for (const auto& multiply_tile : steps[i].multiply) multiply_tile(w.fragment(i));
     if (const std::size_t next = i + fragments_ahead; next < steps.size())
       arriving[next] = steps[next].read(w.fragment(next));
     if (i < list.size()) list[i]();
@@ -53,9 +53,27 @@ std::vector<T> operator+(std::vector<T> a, const std::vector<T>& b) {
   return a;
 }
 
+// Both halves of the keys.
+MatrixSteps scores(Builder& k, const Walk& w) {
+  return score_steps(k, w.plan, w.tiles, w.scale, 0) + score_steps(k, w.plan, w.tiles, w.scale, 1);
+}
+MatrixSteps edge_scores(Builder& k, const Walk& w) {
+  return edge_score_steps(k, w.plan, w.tiles, w.scale, w.sight, 0) +
+         edge_score_steps(k, w.plan, w.tiles, w.scale, w.sight, 1);
+}
+MatrixSteps outputs(Builder& k, const Walk& w) {
+  return output_steps(k, w.tiles, w.scale, w.ones, 0) + output_steps(k, w.tiles, w.scale, w.ones, 1);
+}
+MatrixSteps edge_outputs(Builder& k, const Walk& w) {
+  return edge_output_steps(k, w.tiles, w.scale, w.ones, w.sight, 0) +
+         edge_output_steps(k, w.tiles, w.scale, w.ones, w.sight, 1);
+}
+
+Blocks blocks(const Walk& w) { return w.tiles[0].halves; }
+
 void make_probabilities(Builder& k, const Walk& w, std::optional<V<1>> risen = {}) {
   const auto make = w.plan.config.softmax == generator::Softmax::lean ? lean_probabilities : exact_probabilities;
-  make(k, w.scale, w.tile.s, w.tile.p, w.rows, risen);
+  make(k, w.scale, blocks(w), risen);
 }
 
 // The end of a vector phase: on to the next trip, whose first operands are sent for. Earlier, the other wave's reads
@@ -65,41 +83,35 @@ void look_ahead(Builder& k, const Walk& w) {
   step_on(k, w);
   k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
   k.s_cbranch_scc0(last);
-  read_first_fragments(k, w, score_steps(k, w.plan, w.tile, w.scale, w.rows));
+  read_first_fragments(k, w, scores(k, w));
   k.bind(last);
 }
 
-// Registers and labels of a vector phase. The way of references that rise stands behind the loop: it is rare.
+// Labels of a vector phase. The way of references that rise stands behind the loop: it is rare.
 struct Weighing {
-  Maxima maxima;
-  V<1> risen;
   Label rising, done;
 };
-Weighing start_weighing(Builder& k) {
-  return {allocate_maxima(k), k.vgpr("rise over the reference"), k.label("references_rise"), k.label("weighed")};
-}
+Weighing start_weighing(Builder& k) { return {k.label("references_rise"), k.label("weighed")}; }
 
 // What is left of making P for the matrix phase.
 Errands late_work(Builder& k, const Walk& w) {
-  return w.plan.config.softmax == generator::Softmax::exact ? late_conversions(k, w.tile.s, w.tile.p) : Errands{};
+  return w.plan.config.softmax == generator::Softmax::exact ? late_conversions(k, blocks(w)) : Errands{};
 }
 
 // P of the first tile.
 void weigh_first(Builder& k, const Walk& w) {
-  const auto scope = k.scope();
-  const Maxima maxima = allocate_maxima(k);
-  find_maxima(k, w.tile.s, maxima, [] {});
-  set_reference(k, w.scale, w.tile.s, w.rows, maxima);
-  choose_exponents(k, w.scale, w.rows, maxima);
+  find_maxima(k, blocks(w), [] {});
+  set_reference(k, w.scale, blocks(w));
+  choose_exponents(k, w.scale, blocks(w));
   make_probabilities(k, w);
   look_ahead(k, w);
 }
 
 // P of any other, while the sums of the tile before are at hand.
 void weigh(Builder& k, const Walk& w, const Weighing& phase) {
-  find_maxima(k, w.tile.s, phase.maxima, [&] { add_sums(k, w.rows); });
-  choose_exponents(k, w.scale, w.rows, phase.maxima);
-  find_weighty(k, w.moving, w.sight.tile_key, w.rows, phase.maxima, phase.risen, phase.rising);
+  find_maxima(k, blocks(w), [&] { add_sums(k, blocks(w)); });
+  choose_exponents(k, w.scale, blocks(w));
+  find_weighty(k, w.moving, w.sight.tile_key, blocks(w), phase.rising);
   make_probabilities(k, w);
   k.bind(phase.done);
   look_ahead(k, w);
@@ -107,14 +119,16 @@ void weigh(Builder& k, const Walk& w, const Weighing& phase) {
 
 // The part of `weigh` that stands elsewhere.
 void weigh_rising(Builder& k, const Walk& w, const Weighing& phase) {
+  const auto scope = k.scope();
+  const V<1> risen = k.vgpr("rise over the reference");
   k.bind(phase.rising);
-  raise_references(k, w.scale, w.tile.s, w.rows, phase.maxima, phase.risen, w.tile.o);
-  make_probabilities(k, w, phase.risen);
+  raise_references(k, w.scale, blocks(w), risen, [&](V<1> shrink) { scale_output(k, w.tiles[0].o, shrink); });
+  make_probabilities(k, w, risen);
   k.s_branch(phase.done);
 }
 
 // Trips as long as the tile to score starts below `end`.
-void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const std::vector<MatrixStep>& steps) {
+void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const MatrixSteps& steps) {
   const auto scope = k.scope();
   const Weighing phase = start_weighing(k);
   const Label done = k.label(std::string(name) + "_done");
@@ -126,7 +140,7 @@ void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const std
   k.s_barrier();
   weigh(k, w, phase);
   k.s_cmp_lt_u32(w.sight.tile_key, end);
-  k.wait(w.tiles);
+  k.wait(w.arrived);
   k.s_cbranch_scc1(top);
   k.s_branch(done);
   weigh_rising(k, w, phase);
@@ -134,7 +148,7 @@ void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const std
 }
 
 // The one tile that a wave without a causal mask may see in part is the sequence's last: nothing is sent for any more.
-void last_trip(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps) {
+void last_trip(Builder& k, const Walk& w, const MatrixSteps& steps) {
   const auto scope = k.scope();
   const Weighing phase = start_weighing(k);
   const Label done = k.label("no_tile_in_part");
@@ -151,17 +165,16 @@ void last_trip(Builder& k, const Walk& w, const std::vector<MatrixStep>& steps) 
 
 // The wave's whole way, from its first scores to its last output. It sees the first tile.
 void walk_keys(Builder& k, const Walk& w) {
-  const auto first = edge_score_steps(k, w.plan, w.tile, w.scale, w.rows, w.sight);
+  const MatrixSteps first = edge_scores(k, w);
   k.s_barrier();
   read_first_fragments(k, w, first);
   multiply(k, w, first, fetch_errands(k, w));
   k.s_barrier();
   weigh_first(k, w);
-  k.wait(w.tiles);
+  k.wait(w.arrived);
 
-  trips(k, w, "whole_tiles", w.whole,
-        score_steps(k, w.plan, w.tile, w.scale, w.rows) + output_steps(k, w.tile, w.scale, w.rows, w.ones));
-  const auto last = edge_output_steps(k, w.tile, w.scale, w.rows, w.ones, w.sight);
+  trips(k, w, "whole_tiles", w.whole, scores(k, w) + outputs(k, w));
+  const MatrixSteps last = edge_outputs(k, w);
   if (w.plan.config.causal)
     trips(k, w, "edge_tiles", w.sight.some, first + last);
   else
@@ -170,7 +183,7 @@ void walk_keys(Builder& k, const Walk& w) {
   k.s_barrier();
   read_first_fragments(k, w, last);
   multiply(k, w, last, late_work(k, w) + (w.plan.config.causal ? fetch_errands(k, w) : Errands{}));
-  add_sums(k, w.rows);
+  add_sums(k, blocks(w));
 }
 
 // Phases of a wave that has nothing more to see: it brings its part of the tiles.
@@ -181,7 +194,7 @@ void serve_others(Builder& k, const Walk& w) {
   const Label top = k.here("tiles_of_other_waves");
   k.s_barrier();
   step_on(k, w);
-  k.wait(w.tiles);
+  k.wait(w.arrived);
   k.s_barrier();
   for (const auto& errand : fetch_errands(k, w)) errand();
   k.s_cmp_lt_u32(w.sight.tile_key, w.limits.workgroup);
@@ -211,6 +224,20 @@ void count_from_behind(Builder& k, const AttentionPlan& plan, const Arguments& a
   k.s_sub_u32(tile, t, tile);
 }
 
+Tile start_tile(Builder& k, const AttentionPlan& plan, const Queries& q, const Limits& limits) {
+  const V<64> s = k.vgpr<64>("S");
+  const V<16> p = k.vgpr<16>("P");
+  const Rows rows = start_rows(k, plan);
+  const Tile tile{{start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)},
+                  {k.vgpr<64>("O")},
+                  q,
+                  limits.row,
+                  k.vgpr("K address"),
+                  k.vgpr("V address")};
+  clear_output(k, tile.o);
+  return tile;
+}
+
 // Attention of one tile of queries.
 void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const ScoreScale& scale) {
   const auto scope = k.scope();
@@ -221,12 +248,11 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
                limits,
                key_source(k, plan, args, place),
                value_source(k, plan, args, place),
-               {k.vgpr<64>("S"), k.vgpr<16>("P"), k.vgpr<64>("O"), q, k.vgpr("K address"), k.vgpr("V address")},
+               {start_tile(k, plan, q, limits)},
                scale,
-               start_rows(k, plan),
                start_moving(k, plan, limits.wave),
                make_ones(k, place),
-               {k.sgpr("first key of the tile"), limits.all, limits.wave, limits.row, place.lane},
+               {k.sgpr("first key of the tile"), limits.all, limits.wave, place.lane},
                key_read_address(k, plan, place),
                value_read_address(k, plan, place),
                k.sgpr("LDS buffer of the tile"),
@@ -234,16 +260,15 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
                k.sgpr("keys of tiles seen whole"),
                k.arrival(),
                {k.arrival(), k.arrival(), k.arrival(), k.arrival()},
-               k.vgpr<32>("K and V fragments")};
+               k.agpr<32>("K and V fragments")};
   k.s_and_b32(w.whole, limits.all, -plan.keys_per_tile);
   k.s_mov_b32(w.sight.tile_key, 0);
   k.s_mov_b32(w.scored_buffer, 0);
   k.s_mov_b32(w.weighed_buffer, 2 * plan.lds.buffer_stride);
-  k.v_mov_b32(w.tile.key_address, w.key_lanes);
-  for (int i = 0; i < 64; ++i) k.v_mov_b32(w.tile.o[i], 0);
-  k.join(w.tiles, q.loaded);
+  k.v_mov_b32(w.tiles[0].key_address, w.key_lanes);
+  k.join(w.arrived, q.loaded);
   fetch_first_tiles(k, w);
-  k.wait(w.tiles);
+  k.wait(w.arrived);
 
   const Label blind = k.label("sees_nothing"), seen = k.label("seen_all");
   shift_phase(k, place, true);
@@ -258,8 +283,9 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
   serve_others(k, w);
   shift_phase(k, place, false);
 
-  store_output(k, plan, args, place, w.tile.o, w.rows);
-  if (plan.config.lse) store_lse(k, plan, args, place, w.rows, scale);
+  const Rows& rows = w.tiles[0].halves[0].rows;
+  store_output(k, plan, args, place, w.tiles[0].o, rows);
+  if (plan.config.lse) store_lse(k, plan, args, place, rows, scale);
 }
 
 }  // namespace

@@ -4,47 +4,63 @@
 #include "schedules/softmax.h"
 #include "schedules/tiles.h"
 
+#include <variant>
+
 namespace zyfa::schedules {
 
-// One matrix instruction, or few, with one operand that comes from LDS.
+using generator::Data;
+
+// Matrix instructions that share an operand which comes from LDS.
 struct MatrixStep {
-  std::function<Token(V<8>)> read;
-  std::function<void(V<8>)> multiply;
+  std::function<Token(A<8>)> read;
+  std::vector<std::function<void(A<8>)>> multiply;
 };
+using MatrixSteps = std::vector<MatrixStep>;
+
+// O^T: block(b) holds 32 elements of the value dim, register r of lane l is element 32*b + 8*(r/4) + 4*(l/32) + r%4 of
+// query l%32.
+struct Output {
+  std::variant<V<64>, A<64>> registers;
+  Data<16> block(int b) const {
+    return std::visit([b](auto r) { return Data<16>(r.template at<16>(16 * b)); }, registers);
+  }
+};
+void clear_output(Builder& k, const Output& o);
+void scale_output(Builder& k, const Output& o, V<1> factor);
 
 // Operands of the products. A tile is 128 keys x 32 queries.
 struct Tile {
-  V<64> s;  // scores
-  V<16> p;  // probabilities of the tile before
-  V<64> o;  // output so far
+  std::array<Block, 2> halves;  // keys 0..63 and 64..127: scores, and probabilities of the tile before
+  Output o;                     // so far
   Queries q;
+  V<1> row;                         // the lane's query sees the keys below this; may be negative
   V<1> key_address, value_address;  // where the lane reads in LDS, bytes
 };
+using Tiles = std::span<const Tile>;
 
 // Which keys of a tile a wave sees.
 struct Sight {
   S<1> tile_key;  // first key of the tile that is scored
   S<1> all;       // all rows of the wave see the keys below this
   S<1> some;      // no row of the wave sees keys from here on
-  V<1> row;       // the lane's query sees the keys below this; may be negative
   V<1> lane;
 };
 
-// S^T = K Q^T + bias: four blocks of 32 keys, each over the parts of the head dim.
-std::vector<MatrixStep> score_steps(Builder& k, const AttentionPlan& plan, const Tile& tile, const ScoreScale& scale,
-                                    const RowState& rows);
+// The products of 64 keys. Several tiles are the same keys with other queries: they share what is read from LDS.
+
+// S^T = K Q^T + bias: two blocks of 32 keys, each over the parts of the head dim.
+MatrixSteps score_steps(Builder& k, const AttentionPlan& plan, Tiles tiles, const ScoreScale& scale, int half);
 
 // The same where some keys are hidden from some rows: their scores are -infinity, by way of the accumulator. Blocks
 // that no row sees are not multiplied.
-std::vector<MatrixStep> edge_score_steps(Builder& k, const AttentionPlan& plan, const Tile& tile,
-                                         const ScoreScale& scale, const RowState& rows, const Sight& sight);
+MatrixSteps edge_score_steps(Builder& k, const AttentionPlan& plan, Tiles tiles, const ScoreScale& scale,
+                             const Sight& sight, int half);
 
-// O^T += V^T P^T 2^exponent, and the sums of P: four blocks of 32 value elements, each over two halves of the keys.
-std::vector<MatrixStep> output_steps(Builder& k, const Tile& tile, const ScoreScale& scale, const RowState& rows,
-                                     const Ones& ones);
+// O^T += V^T P^T 2^exponent, and the sums of P: four blocks of 32 value elements.
+MatrixSteps output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const Ones& ones, int half);
 
-// The same for a tile of which the wave may not see the second half, which is then left out.
-std::vector<MatrixStep> edge_output_steps(Builder& k, const Tile& tile, const ScoreScale& scale, const RowState& rows,
-                                          const Ones& ones, const Sight& sight);
+// The same of a tile of which the wave may not see the second half, which is then left out.
+MatrixSteps edge_output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const Ones& ones, const Sight& sight,
+                              int half);
 
 }  // namespace zyfa::schedules

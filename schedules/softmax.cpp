@@ -13,7 +13,7 @@ std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 // 2^23 + n as a float has n in its low bits.
 constexpr float integer_bits = 0x1p23f;
 constexpr float e8m0_one = 127;
-constexpr int fp32_bias = 127, fp32_mantissa = 23;
+constexpr int fp32_mantissa = 23;
 
 // Exponents below this would come near the end of fp32's range, and such keys count for nothing.
 constexpr float least_exponent = -100;
@@ -40,15 +40,30 @@ constexpr float codes_per_octave = 8, e4m3_bias = 7;
 }  // namespace
 
 ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  const int shift = plan.config.softmax == generator::Softmax::lean ? lean_shift : 0;
-  ScoreScale scale{shift, k.vgpr("E8M0 factors of scores and of 1"), k.sgpr("octaves of a score"),
-                   k.sgpr("codes of a score")};
+  const bool lean = plan.config.softmax == generator::Softmax::lean;
+  const int shift = lean ? lean_shift : 0;
+  ScoreScale scale{shift,
+                   k.vgpr("E8M0 factors of scores and of 1"),
+                   k.sgpr("octaves of a score"),
+                   k.sgpr("codes of a score"),
+                   k.vgpr("exponent of 0"),
+                   k.vgpr("least exponent"),
+                   k.vgpr("largest exponent"),
+                   k.vgpr("octaves of 0")};
+  k.v_mov_b32(scale.factors, (127 - shift / 2) | 127 << 8);
+  k.v_mov_b32(scale.no_exponent, bits(integer_bits + e8m0_one));
+  k.v_mov_b32(scale.least_exponent, bits(integer_bits + e8m0_one + least_exponent));
+  k.v_mov_b32(scale.largest_exponent, bits(integer_bits + e8m0_one + largest_exponent));
+  // Lean: a half against the cut, and the offset that makes logarithmic rounding right on average.
+  const auto lift = static_cast<float>(plan.lift_log2);
+  const float lean_code = (codes_per_octave * (lift + e4m3_bias) + 0.5f + plan.lean_offset) * code_unit;
+  k.v_mov_b32(scale.no_octaves, bits(lean ? lean_code : integer_bits + e8m0_one + lift));
+
   const auto scope = k.scope();
   const V<1> t = k.vgpr("octaves of a product"), octaves = k.vgpr("octaves of a score");
   exponent_factor(k, t, args, place);
   k.v_max_f32(t, least_factor, t);
   k.v_min_f32(t, largest_factor, t);
-  k.v_mov_b32(scale.factors, (127 - shift / 2) | 127 << 8);
   k.v_mul_f32(octaves, std::ldexp(1.0f, shift), t);
   k.v_mul_f32(t, std::ldexp(codes_per_octave * code_unit, shift), t);
   k.settle();
@@ -57,30 +72,23 @@ ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& a
   return scale;
 }
 
-RowState start_rows(Builder& k, const AttentionPlan& plan) {
-  RowState rows{k.vgpr<16>("minus the row's reference"),
-                k.vgpr("row total"),
-                {},
-                {k.vgpr("exponent of keys 0..63"), k.vgpr("exponent of keys 64..127")},
-                {k.vgpr<4>("sum of keys 0..63"), k.vgpr<4>("sum of keys 64..127")},
-                k.vgpr("exponent of 0"),
-                k.vgpr("octaves of 0")};
+Rows start_rows(Builder& k, const AttentionPlan& plan) {
+  Rows rows{k.vgpr<16>("minus the row's reference"), k.vgpr("row total"), {}};
   if (plan.config.lse) {
     rows.unrounded = k.vgpr("row total before rounding");
     k.v_mov_b32(*rows.unrounded, 0);
   }
   for (int i = 0; i < 16; ++i) k.v_mov_b32(rows.bias[i], 0);
-  for (const V<4> sum : rows.sums)
-    for (int i = 0; i < 4; ++i) k.v_mov_b32(sum[i], 0);
   k.v_mov_b32(rows.total, 0);
-  k.v_mov_b32(rows.no_exponent, bits(integer_bits + e8m0_one));
-  // Lean: a half against the cut, and the offset that makes logarithmic rounding right on average.
-  const auto lift = static_cast<float>(plan.lift_log2);
-  const float lean_code = (codes_per_octave * (lift + e4m3_bias) + 0.5f + plan.lean_offset) * code_unit;
-  k.v_mov_b32(rows.no_octaves,
-              bits(plan.config.softmax == generator::Softmax::lean ? lean_code : integer_bits + e8m0_one + lift));
-  for (const V<1> exponent : rows.exponent) k.v_mov_b32(exponent, bits(integer_bits + e8m0_one));
   return rows;
+}
+
+Block start_block(Builder& k, V<32> s, V<8> p, const Rows& rows) {
+  const Block block{s,   p, k.vgpr("exponent of a block"), k.vgpr<4>("sum of a block"), k.vgpr("maximum of a block"),
+                    rows};
+  for (int i = 0; i < 4; ++i) k.v_mov_b32(block.sums[i], 0);
+  k.v_mov_b32(block.exponent, bits(integer_bits + e8m0_one));
+  return block;
 }
 
 Ones make_ones(Builder& k, const Place& place) {
@@ -109,120 +117,122 @@ Ones make_ones(Builder& k, const Place& place) {
   return ones;
 }
 
-void sum_probabilities(Builder& k, const RowState& rows, const Ones& ones, V<8> p, int half) {
-  k.v_smfmac_f32_16x16x128_fp8_fp8(rows.sums[static_cast<std::size_t>(half)], ones.values, p, ones.index);
-}
-
-Maxima allocate_maxima(Builder& k) { return {{k.vgpr("maximum of keys 0..63"), k.vgpr("maximum of keys 64..127")}}; }
-
-void find_maxima(Builder& k, V<64> s, const Maxima& maxima, const std::function<void()>& meanwhile) {
-  const auto scope = k.scope();
-  const std::array<V<1>, 2> other = {k.vgpr("other half's maximum 0"), k.vgpr("other half's maximum 1")};
-  // The two chains alternate: each would wait for itself.
-  const auto each = [&](auto step) {
-    for (std::size_t half = 0; half < 2; ++half) {
-      k.settle();  // the first tile's scores come straight from the matrix pipe
-      step(maxima.of[half], s.at<32>(static_cast<int>(32 * half)), half);
-    }
-  };
-  each([&](V<1> m, V<32> s64, std::size_t) { k.v_max3_f32(m, s64[0], s64[1], s64[2]); });
-  for (int i = 3; i < 31; i += 2) each([&](V<1> m, V<32> s64, std::size_t) { k.v_max3_f32(m, m, s64[i], s64[i + 1]); });
-  each([&](V<1> m, V<32> s64, std::size_t) { k.v_max_f32(m, m, s64[31]); });
-  each([&](V<1> m, V<32>, std::size_t half) { k.v_mov_b32(other[half], m); });
-  meanwhile();
-  k.settle();
-  each([&](V<1> m, V<32>, std::size_t half) { k.v_permlane32_swap_b32(m, other[half]); });
-  each([&](V<1> m, V<32>, std::size_t half) { k.v_max_f32(m, m, other[half]); });
+void sum_probabilities(Builder& k, const Block& block, const Ones& ones) {
+  k.v_smfmac_f32_16x16x128_fp8_fp8(block.sums, ones.values, block.p, ones.index);
 }
 
 namespace {
 
-// The reference rises by `by`.
-void move_reference(Builder& k, V<64> s, const RowState& rows, const Maxima& maxima, V<1> by) {
-  for (int i = 0; i < 64; ++i) k.v_sub_f32(s[i], s[i], by);
-  for (int i = 0; i < 16; ++i) k.v_sub_f32(rows.bias[i], rows.bias[i], by);
-  for (const V<1> maximum : maxima.of) k.v_sub_f32(maximum, maximum, by);
+// The step for one block after the other, where each has what it needs.
+template <class Step>
+void each(Builder& k, Blocks blocks, Step step) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    k.settle();
+    step(blocks[i], i);
+  }
 }
 
 }  // namespace
 
-void set_reference(Builder& k, const ScoreScale& scale, V<64> s, const RowState& rows, const Maxima& maxima) {
+void find_maxima(Builder& k, Blocks blocks, const std::function<void()>& meanwhile) {
+  const auto scope = k.scope();
+  std::vector<V<1>> other;
+  for (std::size_t i = 0; i < blocks.size(); ++i) other.push_back(k.vgpr("other half's maximum"));
+  each(k, blocks, [&](const Block& b, std::size_t) { k.v_max3_f32(b.maximum, b.s[0], b.s[1], b.s[2]); });
+  for (int r = 3; r < 31; r += 2)
+    each(k, blocks, [&](const Block& b, std::size_t) { k.v_max3_f32(b.maximum, b.maximum, b.s[r], b.s[r + 1]); });
+  each(k, blocks, [&](const Block& b, std::size_t) { k.v_max_f32(b.maximum, b.maximum, b.s[31]); });
+  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_mov_b32(other[i], b.maximum); });
+  meanwhile();
+  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_permlane32_swap_b32(b.maximum, other[i]); });
+  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_max_f32(b.maximum, b.maximum, other[i]); });
+}
+
+void set_reference(Builder& k, const ScoreScale& scale, Blocks blocks) {
   const auto scope = k.scope();
   const V<1> reference = k.vgpr("reference");
   // Finite also for a row that sees no key: a difference of infinities would be NaN.
-  k.v_max_f32(reference, maxima.of[0], maxima.of[1]);
-  k.v_max_f32(reference, std::ldexp(lowest_product, -scale.shift), reference);
-  move_reference(k, s, rows, maxima, reference);
+  k.v_mov_b32(reference, bits(std::ldexp(lowest_product, -scale.shift)));
+  for (const Block& b : blocks) k.v_max_f32(reference, b.maximum, reference);
+  for (const Block& b : blocks) {
+    for (int i = 0; i < 32; ++i) k.v_sub_f32(b.s[i], b.s[i], reference);
+    k.v_sub_f32(b.maximum, b.maximum, reference);
+  }
+  const V<16> bias = blocks.front().rows.bias;
+  for (int i = 0; i < 16; ++i) k.v_sub_f32(bias[i], bias[i], reference);
 }
 
-void add_sums(Builder& k, const RowState& rows) {
+void add_sums(Builder& k, Blocks blocks) {
   const auto scope = k.scope();
-  const std::array<V<1>, 2> factor = {k.vgpr("2^exponent 0"), k.vgpr("2^exponent 1")};
+  std::vector<V<1>> factor;
+  for (std::size_t i = 0; i < blocks.size(); ++i) factor.push_back(k.vgpr("2^exponent"));
   // The exponent's E8M0 form where fp32 has it.
-  for (std::size_t half = 0; half < 2; ++half) k.v_lshlrev_b32(factor[half], fp32_mantissa, rows.exponent[half]);
-  for (std::size_t half = 0; half < 2; ++half) {
-    k.settle();
-    k.v_fma_f32(rows.total, factor[half], rows.sums[half][0], rows.total);
-  }
-  for (const V<4> sum : rows.sums) {
-    k.settle();
-    k.v_mov_b32(sum[0], 0);
-  }
+  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_lshlrev_b32(factor[i], fp32_mantissa, b.exponent); });
+  each(k, blocks,
+       [&](const Block& b, std::size_t i) { k.v_fma_f32(b.rows.total, factor[i], b.sums[0], b.rows.total); });
+  each(k, blocks, [&](const Block& b, std::size_t) { k.v_mov_b32(b.sums[0], 0); });
 }
 
-void choose_exponents(Builder& k, const ScoreScale& scale, const RowState& rows, const Maxima& maxima) {
-  for (std::size_t half = 0; half < 2; ++half)
-    k.v_fma_f32(rows.exponent[half], maxima.of[half], scale.octaves, rows.no_exponent);
-  for (const V<1> exponent : rows.exponent) k.v_max_f32(exponent, integer_bits + e8m0_one + least_exponent, exponent);
+void choose_exponents(Builder& k, const ScoreScale& scale, Blocks blocks) {
+  for (const Block& b : blocks) k.v_fma_f32(b.exponent, b.maximum, scale.octaves, scale.no_exponent);
+  for (const Block& b : blocks) k.v_med3_f32(b.exponent, scale.least_exponent, b.exponent, scale.largest_exponent);
 }
 
 Moving start_moving(Builder& k, const AttentionPlan& plan, S<1> keys_seen) {
   const Moving moving{k.sgpr("weight that moves a reference")};
   // A lane has half of the total.
   const int share_log2 = std::countr_zero(static_cast<unsigned>(plan.weighty_share)) - 1;
-  k.s_flbit_i32_b32(moving.factor, keys_seen);
-  k.s_add_u32(moving.factor, moving.factor, fp32_bias + plan.lift_log2 + share_log2);
-  k.s_lshl_b32(moving.factor, moving.factor, fp32_mantissa);
+  k.s_flbit_i32_b32(moving.exponent, keys_seen);
+  k.s_add_u32(moving.exponent, moving.exponent, plan.lift_log2 + share_log2);
   return moving;
 }
 
-void find_weighty(Builder& k, const Moving& moving, S<1> keys, const RowState& rows, const Maxima& maxima, V<1> risen,
-                  Label found) {
+void find_weighty(Builder& k, const Moving& moving, S<1> keys, Blocks blocks, Label found) {
   const auto scope = k.scope();
-  const V<1> weight = k.vgpr("weight of the largest score");
-  const S<2> above = k.sgpr<2>("rows above their reference");
-  const S<1> share = k.sgpr("what a weight counts against the total");
+  const S<1> share = k.sgpr("exponent of what a weight counts against the total");
   k.s_flbit_i32_b32(share, keys);
-  k.s_lshl_b32(share, share, fp32_mantissa);
-  k.s_sub_u32(share, moving.factor, share);
-  k.v_max3_f32(risen, maxima.of[0], maxima.of[1], 0.0f);
-  k.v_max_f32(weight, rows.exponent[0], rows.exponent[1]);
-  k.v_cmp_lt_f32(above, 0.0f, risen);
-  k.v_min_f32(weight, integer_bits + e8m0_one + largest_exponent, weight);
-  k.v_lshlrev_b32(weight, fp32_mantissa, weight);  // 2^exponent, as in add_sums
-  k.v_mul_f32(weight, share, weight);
-  k.v_cmp_lt_f32(isa::vcc, rows.total, weight);
-  k.s_and_b64(isa::vcc, isa::vcc, above);
+  k.s_sub_u32(share, moving.exponent, share);
+  std::vector<V<1>> weight;
+  std::vector<S<2>> above, heavy;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    weight.push_back(k.vgpr("weight of the largest score"));
+    above.push_back(k.sgpr<2>("rows above their reference"));
+    heavy.push_back(k.sgpr<2>("rows whose maximum weighs"));
+  }
+  // 2^(exponent + share): all but the E8M0 form is shifted out.
+  each(k, blocks,
+       [&](const Block& b, std::size_t i) { k.v_add_lshl_u32(weight[i], b.exponent, share, fp32_mantissa); });
+  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_cmp_lt_f32(above[i], 0.0f, b.maximum); });
+  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_cmp_lt_f32(heavy[i], b.rows.total, weight[i]); });
+  k.s_and_b64(isa::vcc, heavy[0], above[0]);
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    k.s_and_b64(heavy[i], heavy[i], above[i]);
+    k.s_or_b64(isa::vcc, isa::vcc, heavy[i]);
+  }
   k.s_cbranch_vccnz(found);
 }
 
-void raise_references(Builder& k, const ScoreScale& scale, V<64> s, const RowState& rows, const Maxima& maxima,
-                      V<1> risen, V<64> o) {
+void raise_references(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen,
+                      const std::function<void(V<1>)>& shrink_output) {
+  const Rows& rows = blocks.front().rows;
   const auto scope = k.scope();
   const V<1> octaves = k.vgpr("octaves of the rise, then shrink");
   const Label near = k.label("rise_is_small");
+  k.v_mov_b32(risen, 0);
+  for (const Block& b : blocks) k.v_max_f32(risen, b.maximum, risen);
   k.v_mul_f32(octaves, scale.octaves, risen);
   for (int i = 0; i < 16; ++i) k.v_sub_f32(rows.bias[i], rows.bias[i], risen);
-  for (const V<1> maximum : maxima.of) k.v_sub_f32(maximum, maximum, risen);
-  choose_exponents(k, scale, rows, maxima);
+  for (const Block& b : blocks) k.v_sub_f32(b.maximum, b.maximum, risen);
+  choose_exponents(k, scale, blocks);
   k.v_cmp_lt_f32(isa::vcc, furthest_rise, octaves);
   k.v_exp_f32(octaves, generator::negated(octaves));
   k.settle();
-  for (int i = 0; i < 64; ++i) k.v_mul_f32(o[i], octaves, o[i]);
+  shrink_output(octaves);
   k.v_mul_f32(rows.total, octaves, rows.total);
   if (rows.unrounded) k.v_mul_f32(*rows.unrounded, octaves, *rows.unrounded);
   k.s_cbranch_vccz(near);
-  for (int i = 0; i < 64; ++i) k.v_sub_f32(s[i], s[i], risen);
+  for (const Block& b : blocks)
+    for (int i = 0; i < 32; ++i) k.v_sub_f32(b.s[i], b.s[i], risen);
   k.v_mov_b32(risen, 0);
   k.bind(near);
 }
@@ -231,81 +241,77 @@ namespace {
 
 // Registers i and i+1 of p from eight probabilities. Low and high half of a register are written by two instructions
 // that may not follow each other (docs/hazards.md), so registers go in pairs.
-void convert_pair(Builder& k, V<64> s, V<16> p, int i) {
+void convert_pair(Builder& k, const Block& block, int i) {
+  const auto [s, p] = std::pair(block.s, block.p);
   for (int j = i; j < i + 2; ++j) k.v_cvt_pk_fp8_f32(p[j], s[4 * j], s[4 * j + 1]);
   for (int j = i; j < i + 2; ++j) k.v_cvt_pk_fp8_f32(p[j], s[4 * j + 2], s[4 * j + 3], {.op_sel = 8});
 }
 
 }  // namespace
 
-void exact_probabilities(Builder& k, const ScoreScale& scale, V<64> s, V<16> p, const RowState& rows,
-                         std::optional<V<1>> risen) {
+void exact_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<V<1>> risen) {
   const auto scope = k.scope();
   const V<1> lifted = k.vgpr("lift - exponent"), sum = k.vgpr("sum before rounding");
-  for (std::size_t half = 0; half < 2; ++half) {
-    const V<32> s64 = s.at<32>(static_cast<int>(32 * half));
-    k.v_sub_f32(lifted, rows.no_octaves, rows.exponent[half]);
+  for (const Block& b : blocks) {
+    k.v_sub_f32(lifted, scale.no_octaves, b.exponent);
     if (risen) k.v_fma_f32(lifted, generator::negated(*risen), scale.octaves, lifted);
-    for (int i = 0; i < 32; ++i) k.v_fma_f32(s64[i], s64[i], scale.octaves, lifted);
-    for (int i = 0; i < 32; ++i) k.v_exp_f32(s64[i], s64[i]);
+    for (int i = 0; i < 32; ++i) k.v_fma_f32(b.s[i], b.s[i], scale.octaves, lifted);
+    for (int i = 0; i < 32; ++i) k.v_exp_f32(b.s[i], b.s[i]);
     k.settle();
-    if (rows.unrounded) {
+    if (b.rows.unrounded) {
       k.v_mov_b32(sum, 0);
-      for (int i = 0; i < 32; ++i) k.v_add_f32(sum, s64[i], sum);
-      k.v_sub_f32(lifted, rows.exponent[half], rows.no_octaves);
+      for (int i = 0; i < 32; ++i) k.v_add_f32(sum, b.s[i], sum);
+      k.v_sub_f32(lifted, b.exponent, scale.no_octaves);
       k.v_exp_f32(lifted, lifted);
       k.settle();
-      k.v_fma_f32(*rows.unrounded, sum, lifted, *rows.unrounded);
+      k.v_fma_f32(*b.rows.unrounded, sum, lifted, *b.rows.unrounded);
     }
-    if (half == 0)
-      for (int i = 0; i < 8; i += 2) convert_pair(k, s, p, i);
+    if (&b == &blocks.front())
+      for (int i = 0; i < 8; i += 2) convert_pair(k, b, i);
   }
 }
 
-Errands late_conversions(Builder& k, V<64> s, V<16> p) {
+Errands late_conversions(Builder& k, Blocks blocks) {
   Errands list;
-  for (int i = 8; i < 16; i += 2) list.push_back([&k, s, p, i] { convert_pair(k, s, p, i); });
+  for (const Block& b : blocks.subspan(1))
+    for (int i = 0; i < 8; i += 2) list.push_back([&k, b, i] { convert_pair(k, b, i); });
   return list;
 }
 
 namespace {
 
-// Adds 2^score to the sum before rounding. p serves for 16 probabilities at a time.
-void add_unrounded(Builder& k, const ScoreScale& scale, V<64> s, V<16> p, const RowState& rows,
-                   std::optional<V<1>> risen) {
+// Adds 2^score to the sum before rounding. p serves for 8 probabilities at a time.
+void add_unrounded(Builder& k, const ScoreScale& scale, const Block& b, std::optional<V<1>> risen) {
   const auto scope = k.scope();
   const V<1> octaves = k.vgpr("octaves of the rise");
   if (risen) k.v_mul_f32(octaves, scale.octaves, *risen);
-  for (int first = 0; first < 64; first += 16) {
-    for (int i = 0; i < 16; ++i)
+  for (int first = 0; first < 32; first += 8) {
+    for (int i = 0; i < 8; ++i)
       if (risen)
-        k.v_fma_f32(p[i], s[first + i], scale.octaves, generator::negated(octaves));
+        k.v_fma_f32(b.p[i], b.s[first + i], scale.octaves, generator::negated(octaves));
       else
-        k.v_mul_f32(p[i], scale.octaves, s[first + i]);
-    for (int i = 0; i < 16; ++i) k.v_exp_f32(p[i], p[i]);
+        k.v_mul_f32(b.p[i], scale.octaves, b.s[first + i]);
+    for (int i = 0; i < 8; ++i) k.v_exp_f32(b.p[i], b.p[i]);
     k.settle();
-    for (int i = 0; i < 16; ++i) k.v_add_f32(*rows.unrounded, p[i], *rows.unrounded);
+    for (int i = 0; i < 8; ++i) k.v_add_f32(*b.rows.unrounded, b.p[i], *b.rows.unrounded);
   }
 }
 
 }  // namespace
 
-void lean_probabilities(Builder& k, const ScoreScale& scale, V<64> s, V<16> p, const RowState& rows,
-                        std::optional<V<1>> risen) {
-  if (rows.unrounded) add_unrounded(k, scale, s, p, rows, risen);
+void lean_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<V<1>> risen) {
   const auto scope = k.scope();
   const V<1> start = k.vgpr("code of a score of 0, fixed point");
-  for (std::size_t half = 0; half < 2; ++half) {
-    const V<32> s64 = s.at<32>(static_cast<int>(32 * half));
-    const V<8> p64 = p.at<8>(static_cast<int>(8 * half));
-    k.v_sub_f32(start, rows.no_exponent, rows.exponent[half]);
-    k.v_fmamk_f32(start, start, codes_per_octave * code_unit, rows.no_octaves);
+  for (const Block& b : blocks) {
+    if (b.rows.unrounded) add_unrounded(k, scale, b, risen);
+    k.v_sub_f32(start, scale.no_exponent, b.exponent);
+    k.v_fmamk_f32(start, start, codes_per_octave * code_unit, scale.no_octaves);
     if (risen) k.v_fma_f32(start, generator::negated(*risen), scale.codes, start);
-    for (int i = 0; i < 32; ++i) k.v_fma_f32(s64[i], s64[i], scale.codes, start);
+    for (int i = 0; i < 32; ++i) k.v_fma_f32(b.s[i], b.s[i], scale.codes, start);
     for (int i = 0; i < 8; i += 2) {
-      for (int j = i; j < i + 2; ++j) k.v_ashr_pk_u8_i32(p64[j], s64[4 * j], s64[4 * j + 1], code_shift);
+      for (int j = i; j < i + 2; ++j) k.v_ashr_pk_u8_i32(b.p[j], b.s[4 * j], b.s[4 * j + 1], code_shift);
       for (int j = i; j < i + 2; ++j)
-        k.v_ashr_pk_u8_i32(p64[j], s64[4 * j + 2], s64[4 * j + 3], code_shift, {.op_sel = 8});
+        k.v_ashr_pk_u8_i32(b.p[j], b.s[4 * j + 2], b.s[4 * j + 3], code_shift, {.op_sel = 8});
     }
   }
 }

@@ -1,12 +1,14 @@
 // Steps of the softmax between the two matrix products, in the transposed form: a lane's registers all belong to query
 // lane%32, lanes l and l+32 share a query and hold different keys.
 //
-// Register r of key block b in `s` (V<64>: s.at<16>(16*b)) is key 32*b + 8*(r/4) + 4*(lane/32) + r%4 of the tile. A
-// score there is the dot product minus the row's reference, times 2^-ScoreScale::shift. The reference is a maximum of
-// the row's scores, so that the largest weight is a power of two and rounds without error. Each 64 keys have an
-// exponent of their own: probabilities are rounded after division by 2^exponent, which brings the largest of the block
-// near 2^lift, and the matrix instruction multiplies them by it again (kernel.md 4). So the reference need not move
-// with every new maximum, only with one that weighs.
+// A block is 64 keys of 32 queries. Register r of 32 keys b in `s` (V<32>: s.at<16>(16*b)) is key 32*b + 8*(r/4) +
+// 4*(lane/32) + r%4 of the block. A score there is the dot product minus the row's reference, times
+// 2^-ScoreScale::shift. The reference is a maximum of the row's scores, so that the largest weight is a power of two
+// and rounds without error. Each block has an exponent of its own: probabilities are rounded after division by
+// 2^exponent, which brings the largest of the block near 2^lift, and the matrix instruction multiplies them by it again
+// (kernel.md 4). So the reference need not move with every new maximum, only with one that weighs.
+//
+// Steps that take several blocks interleave them: each would wait for itself.
 #pragma once
 
 #include "schedules/arguments.h"
@@ -14,6 +16,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace zyfa::schedules {
@@ -24,22 +27,35 @@ struct ScoreScale {
   V<1> factors;  // E8M0 scale operands: byte 0 is 2^-(shift/2) for Q and for K, byte 1 is 1
   S<1> octaves;  // octaves in a unit of a score
   S<1> codes;    // lean only: what a unit adds to a code's fixed-point form (lean_probabilities)
+  // Constants in registers.
+  V<1> no_exponent;     // 2^23 + 127
+  V<1> least_exponent;  // 2^23 + 127 + the bounds of a block's exponent
+  V<1> largest_exponent;
+  V<1> no_octaves;  // exact: 2^23 + 127 + lift; lean: the lift's code in fixed point
 };
 ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
 
-// What a row's softmax carries from tile to tile.
-struct RowState {
-  V<16> bias;  // C of a key block's first product: minus the row's reference, in every register
+// What the softmax of 32 queries carries along the keys.
+struct Rows {
+  V<16> bias;  // C of a block's first product: minus the row's reference, in every register
   V<1> total;  // of the rounded, lifted probabilities; lanes l and l+32 have a part each
   std::optional<V<1>>
       unrounded;  // the same before rounding and without the lift, kept for the log-sum-exp alone:
                   // rounding shifts a sum of equal probabilities by up to 6 %, which O's division cancels
-  std::array<V<1>, 2> exponent;  // of each 64 keys, as 2^23 + 127 + exponent: the low byte is its E8M0 form
-  std::array<V<4>, 2> sums;      // rounded probabilities of each 64 keys: register 0, divided by 2^exponent
-  V<1> no_exponent;              // 2^23 + 127
-  V<1> no_octaves;               // exact: 2^23 + 127 + lift; lean: the lift's code in fixed point
 };
-RowState start_rows(Builder& k, const AttentionPlan& plan);
+Rows start_rows(Builder& k, const AttentionPlan& plan);
+
+// 64 keys of 32 queries.
+struct Block {
+  V<32> s;        // scores
+  V<8> p;         // e4m3 probabilities, four to a register: B operand of O^T = V^T P^T
+  V<1> exponent;  // of p, as 2^23 + 127 + exponent: the low byte is its E8M0 form
+  V<4> sums;      // of p: register 0, divided by 2^exponent
+  V<1> maximum;   // of the scores, in lanes l and l+32 alike; -infinity where all are hidden
+  Rows rows;
+};
+Block start_block(Builder& k, V<32> s, V<8> p, const Rows& rows);
+using Blocks = std::span<const Block>;
 
 // A against which the matrix pipe adds up probabilities: sparse ones (v_smfmac).
 //
@@ -53,60 +69,51 @@ struct Ones {
   V<1> index;
 };
 Ones make_ones(Builder& k, const Place& place);
-void sum_probabilities(Builder& k, const RowState& rows, const Ones& ones, V<8> p, int half);
+void sum_probabilities(Builder& k, const Block& block, const Ones& ones);
 
-// Largest score of each 64 keys, in lanes l and l+32 alike. -infinity where all are hidden.
-struct Maxima {
-  std::array<V<1>, 2> of;
-};
-Maxima allocate_maxima(Builder& k);
-// `meanwhile` is emitted where the exchange between lanes has to wait.
-void find_maxima(Builder& k, V<64> s, const Maxima& maxima, const std::function<void()>& meanwhile);
+// Block::maximum of each. `meanwhile` is emitted where the exchange between lanes has to wait.
+void find_maxima(Builder& k, Blocks blocks, const std::function<void()>& meanwhile);
 
-// The first tile's: the larger maximum becomes the row's reference.
-void set_reference(Builder& k, const ScoreScale& scale, V<64> s, const RowState& rows, const Maxima& maxima);
+// The first keys': the largest maximum of blocks of the same rows becomes the rows' reference.
+void set_reference(Builder& k, const ScoreScale& scale, Blocks blocks);
 
-// Adds the sums of the tile before to the total and clears them for the next.
-void add_sums(Builder& k, const RowState& rows);
+// Adds the blocks' sums to their rows' totals and clears them for the next.
+void add_sums(Builder& k, Blocks blocks);
 
-// The exponents that bring each 64 keys' maximum nearest to the lift.
-void choose_exponents(Builder& k, const ScoreScale& scale, const RowState& rows, const Maxima& maxima);
+// The exponents that bring each block's maximum nearest to the lift.
+void choose_exponents(Builder& k, const ScoreScale& scale, Blocks blocks);
 
 // From which weight on a score moves its row's reference. The total that a row will have is what it has, times the keys
 // that the wave sees over those so far, as powers of two: with similar keys a maximum that comes early will not be the
 // last. A weight counts by its exponent.
 struct Moving {
-  S<1> factor;  // (exponent bits of) 2^lift * AttentionPlan::weighty_share / 2^floor(log2(keys that the wave sees)) / 2
+  S<1> exponent;  // of 2^lift * AttentionPlan::weighty_share / 2, plus the leading zeros of the keys that the wave sees
 };
 Moving start_moving(Builder& k, const AttentionPlan& plan, S<1> keys_seen);
 
 // Looks for scores above their row's reference that weigh more than 1 / weighty_share of what the row's total will be,
-// and goes to `found` if a row of the wave has one. `risen` is by how much the rows' maxima lie above their references,
-// at least 0. `keys`: how many the wave has seen, not 0.
-void find_weighty(Builder& k, const Moving& moving, S<1> keys, const RowState& rows, const Maxima& maxima, V<1> risen,
-                  generator::Label found);
+// and goes to `found` if a row of the wave has one. `keys`: how many the wave has seen, not 0.
+void find_weighty(Builder& k, const Moving& moving, S<1> keys, Blocks blocks, generator::Label found);
 
-// The rows' references rise by `risen`: output, totals, bias, maxima and exponents are brought to the new ones. The
-// tile's scores stay relative to the old ones, by `risen`, which is what is left to subtract: 0 where it is so much
-// that the scores themselves had to be moved.
-void raise_references(Builder& k, const ScoreScale& scale, V<64> s, const RowState& rows, const Maxima& maxima,
-                      V<1> risen, V<64> o);
+// The references of the blocks' rows rise to the blocks' maxima where those are above: totals, bias, maxima and
+// exponents are brought to the new ones; `shrink_output` is to multiply the rows' output by its argument. The blocks'
+// scores stay relative to the old references, by `risen`, which is what is left to subtract: 0 where it is so much that
+// the scores themselves had to be moved. All blocks are of the same rows.
+void raise_references(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen,
+                      const std::function<void(V<1>)>& shrink_output);
 
 // Work of a wave that fits between its matrix instructions.
 using Errands = std::vector<std::function<void()>>;
 
-// Scores become e4m3 probabilities, four to a register: p.at<8>(8*half) is the B operand of O^T = V^T P^T for 64 keys.
-// `risen` is still to be subtracted from the scores.
+// Scores become probabilities. `risen` is still to be subtracted from the scores.
 //
 // Exact: 2^x. Lean: as an integer an e4m3 number grows by 8 an octave, so the code of about 2^x is 8*x + constant
 // (ZYFA, kernel.md 1). One multiply-add makes the code as a fixed-point number, in the bits of a denormal: code *
 // 2^-133 has the bits code << 16. v_ashr_pk_u8_i32 cuts the fraction off and saturates what is below 0.
-void exact_probabilities(Builder& k, const ScoreScale& scale, V<64> s, V<16> p, const RowState& rows,
-                         std::optional<V<1>> risen);
-// The exact probabilities of keys 64..127 are left in `s`: they are converted in the matrix phase, before new scores
-// overwrite them, for the vector phase is the longer one.
-Errands late_conversions(Builder& k, V<64> s, V<16> p);
-void lean_probabilities(Builder& k, const ScoreScale& scale, V<64> s, V<16> p, const RowState& rows,
-                        std::optional<V<1>> risen);
+void exact_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<V<1>> risen);
+// The exact probabilities of all blocks but the first are left in `s`: they are converted in the matrix phase, before
+// new scores overwrite them, for the vector phase is the longer one.
+Errands late_conversions(Builder& k, Blocks blocks);
+void lean_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<V<1>> risen);
 
 }  // namespace zyfa::schedules

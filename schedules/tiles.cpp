@@ -162,13 +162,13 @@ V<1> value_read_address(Builder& k, const AttentionPlan& plan, const Place& plac
   return address;
 }
 
-Token key_fragment(Builder& k, const AttentionPlan& plan, V<8> fragment, V<1> address, int block, int part) {
+Token key_fragment(Builder& k, const AttentionPlan& plan, A<8> fragment, V<1> address, int block, int part) {
   const int at = block / 2 * head_dim_parts(plan) * k_part + block % 2 * k_keys32 + part * k_part;
   Token read = k.ds_read_b128(fragment.at<4>(0), address, {.offset = at});
   return read |= k.ds_read_b128(fragment.at<4>(4), address, {.offset = at + 32});
 }
 
-Token value_fragment(Builder& k, V<8> fragment, V<1> address, int block, int half) {
+Token value_fragment(Builder& k, A<8> fragment, V<1> address, int block, int half) {
   const int at = half * v_keys64 + block * 32;
   Token read;
   for (int i = 0; i < 4; ++i)
@@ -178,7 +178,7 @@ Token value_fragment(Builder& k, V<8> fragment, V<1> address, int block, int hal
 
 Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
   const int parts = head_dim_parts(plan);
-  Queries q{parts == 2 ? k.vgpr<16>("Q")[0] : k.vgpr<24>("Q")[0], parts, {}};
+  Queries q{parts == 2 ? k.agpr<16>("Q")[0] : k.agpr<24>("Q")[0], parts, {}};
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.q, place.batch, place.head, "Q of the head");
   const S<4> resource = k.sgpr<4>("Q resource");

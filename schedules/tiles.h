@@ -45,18 +45,18 @@ V<1> key_read_address(Builder& k, const AttentionPlan& plan, const Place& place)
 V<1> value_read_address(Builder& k, const AttentionPlan& plan, const Place& place);
 
 // A operand of S^T: row = key 32*block + lane%32; byte b = head-dim element 64*part + 32*(b/16) + 16*(lane/32) + b%16.
-Token key_fragment(Builder& k, const AttentionPlan& plan, V<8> fragment, V<1> address, int block, int part);
+Token key_fragment(Builder& k, const AttentionPlan& plan, A<8> fragment, V<1> address, int block, int part);
 
 // A operand of O^T: row = value-dim element 32*block + lane%32; byte 4j+t = key 64*half + 8j + 4*(lane/32) + t.
-Token value_fragment(Builder& k, V<8> fragment, V<1> address, int block, int half);
+Token value_fragment(Builder& k, A<8> fragment, V<1> address, int block, int half);
 
 // The queries as B operand of S^T, read from global memory once: column = query lane%32; part(p) holds elements 64*p
 // to 64*p + 63 in the order of key_fragment. Queries from seqlen_q on are zero.
 struct Queries {
-  V<1> first;
+  A<1> first;
   int parts;
   Token loaded;
-  V<8> part(int p) const { return {static_cast<std::uint16_t>(first.first + 8 * p)}; }
+  A<8> part(int p) const { return {static_cast<std::uint16_t>(first.first + 8 * p)}; }
 };
 Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
 

@@ -26,7 +26,7 @@ void fetch_next(Builder& k, const Walk& w, const TileSource& source, int keys_on
   k.s_add_u32(key, w.sight.tile_key, keys_on);
   k.s_cmp_lt_u32(key, w.limits.workgroup);
   k.s_cbranch_scc0(unneeded);
-  k.join(w.tiles, fetch_tile(k, source, buffer));
+  k.join(w.arrived, fetch_tile(k, source, buffer));
   k.bind(unneeded);
 }
 
@@ -68,8 +68,8 @@ void step_on(Builder& k, const Walk& w) {
   k.s_mov_b32(w.weighed_buffer, w.scored_buffer);
   k.s_mov_b32(w.scored_buffer, next);
   k.s_add_u32(w.sight.tile_key, w.sight.tile_key, w.plan.keys_per_tile);
-  k.v_add_u32(w.tile.key_address, w.scored_buffer, w.key_lanes);
-  k.v_add_u32(w.tile.value_address, w.weighed_buffer, w.value_lanes);
+  k.v_add_u32(w.tiles[0].key_address, w.scored_buffer, w.key_lanes);
+  k.v_add_u32(w.tiles[0].value_address, w.weighed_buffer, w.value_lanes);
 }
 
 }  // namespace zyfa::schedules

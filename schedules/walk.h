@@ -20,20 +20,19 @@ struct Walk {
   const Arguments& args;
   Limits limits;
   TileSource keys, values;
-  Tile tile;
+  std::vector<Tile> tiles;  // the wave's queries, 32 each
   ScoreScale scale;
-  RowState rows;
   Moving moving;
   Ones ones;
   Sight sight;
   V<1> key_lanes, value_lanes;                           // LDS read addresses relative to a buffer, bytes
   S<1> scored_buffer, weighed_buffer;                    // LDS offsets of tiles t+1 and t, bytes
   S<1> whole;                                            // tiles that start below this are seen whole
-  Arrival tiles;                                         // LDS-DMA of tiles, and Q
+  Arrival arrived;                                       // LDS-DMA of tiles, and Q
   std::array<Arrival, fragments_ahead> first_fragments;  // what a matrix phase starts with
-  V<32> fragments;                                       // matrix operands on their way from LDS
+  A<32> fragments;                                       // matrix operands on their way from LDS
 
-  V<8> fragment(std::size_t i) const { return fragments.at<8>(static_cast<int>(8 * (i % fragments_ahead))); }
+  A<8> fragment(std::size_t i) const { return fragments.at<8>(static_cast<int>(8 * (i % fragments_ahead))); }
 };
 
 // Sends for tile 0 and the keys of tile 1, before the first trip. Tiles that the workgroup does not need are left out,
