@@ -52,6 +52,34 @@ void Builder::emit(Inst inst) {
   code_.push_back(inst);
 }
 
+Builder::AsideMark Builder::begin_aside() {
+  if (aside_) throw Error("a strand within a strand");
+  aside_ = true;
+  return {code_.size(), settles_.size()};
+}
+
+Strand Builder::end_aside(const AsideMark& mark) {
+  aside_ = false;
+  Strand strand;
+  for (std::size_t i = mark.code; i < code_.size(); ++i) {
+    if (isa::counter(code_[i]) != isa::Counter::none)
+      throw Error("{}: {} in a strand", to_string(code_[i].where), isa::desc(code_[i].op).name);
+    strand.code_.push_back({code_[i], {}});
+  }
+  for (std::size_t i = mark.settles; i < settles_.size(); ++i)
+    if (const std::size_t at = settles_[i].position - mark.code; at < strand.code_.size())
+      strand.code_[at].settle = settles_[i].where;
+  code_.resize(mark.code);
+  settles_.resize(mark.settles);
+  return strand;
+}
+
+void Builder::weave(const Strand& strand, std::size_t i) {
+  const Strand::Step& step = strand.code_.at(i);
+  if (step.settle) settle(*step.settle);
+  code_.push_back(step.inst);
+}
+
 Label Builder::label(std::string_view name) {
   labels_.push_back({std::string(name)});
   return {static_cast<std::uint32_t>(labels_.size() - 1)};
@@ -59,6 +87,7 @@ Label Builder::label(std::string_view name) {
 
 void Builder::bind(Label label) {
   LabelInfo& info = labels_.at(label.id);
+  if (aside_) throw Error("label '{}' is bound in a strand", info.name);
   if (info.position >= 0) throw Error("label '{}' is bound twice", info.name);
   info.position = static_cast<std::int64_t>(code_.size());
 }
@@ -71,6 +100,7 @@ Label Builder::here(std::string_view name) {
 
 void Builder::wait(const Token& token, Where where) {
   if (token.producers.empty()) throw Error("{}: wait for nothing", to_string(where));
+  if (aside_) throw Error("{}: a wait in a strand", to_string(where));
   waits_.push_back({static_cast<std::uint32_t>(code_.size()), token.producers, where});
 }
 

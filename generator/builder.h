@@ -8,7 +8,9 @@
 #include "generator/waits.h"
 #include "isa/machine.h"
 
+#include <optional>
 #include <source_location>
+#include <span>
 
 namespace zyfa::generator {
 
@@ -34,6 +36,20 @@ struct Arrival {
 
 struct Label {
   std::uint32_t id;
+};
+
+// Instructions taken aside, to be woven between others.
+class Strand {
+ public:
+  std::size_t size() const { return code_.size(); }
+
+ private:
+  friend class Builder;
+  struct Step {
+    isa::Inst inst;
+    std::optional<SourceLine> settle;  // before it
+  };
+  std::vector<Step> code_;
 };
 
 // A finished kernel body: instructions with waits and nops resolved, checked for hazards and for reads in flight.
@@ -78,6 +94,7 @@ class Builder {
    public:
     explicit Scope(Builder& k) : k_(k), vgprs_(k.vgprs_.mark()), agprs_(k.agprs_.mark()), sgprs_(k.sgprs_.mark()) {}
     ~Scope() {
+      if (k_.aside_) return;  // until the scope around the strand ends
       k_.vgprs_.release_to(vgprs_);
       k_.agprs_.release_to(agprs_);
       k_.sgprs_.release_to(sgprs_);
@@ -90,6 +107,19 @@ class Builder {
     std::size_t vgprs_, agprs_, sgprs_;
   };
   Scope scope() { return Scope(*this); }
+
+  // What `emit` appends, taken aside: no labels, memory instructions or waits. Registers that it allocates stay taken
+  // until the scope around ends, for the strand's values live across what it is woven into.
+  template <class Emit>
+  Strand aside(Emit emit) {
+    const AsideMark mark = begin_aside();
+    emit();
+    return end_aside(mark);
+  }
+  // Appends instruction i of the strand.
+  void weave(const Strand& strand, std::size_t i);
+  // Instructions so far, without waits and nops.
+  std::span<const isa::Inst> code() const { return code_; }
 
   // Control flow.
   Label label(std::string_view name);
@@ -267,6 +297,12 @@ class Builder {
   // Chooses the shortest encoding, checks, appends.
   void emit(isa::Inst inst);
 
+  struct AsideMark {
+    std::size_t code, settles;
+  };
+  AsideMark begin_aside();
+  Strand end_aside(const AsideMark& mark);
+
   const isa::Machine& machine_;
   RegisterFile vgprs_, agprs_, sgprs_;
   std::vector<isa::Inst> code_;
@@ -283,6 +319,7 @@ class Builder {
   std::vector<WaitRequest> waits_;
   std::vector<ArrivalWait> arrival_waits_;
   std::vector<SettleRequest> settles_;
+  bool aside_ = false;
 };
 
 }  // namespace zyfa::generator

@@ -24,8 +24,15 @@ struct LdsPlan {
   int total_bytes() const { return buffers * buffer_stride; }
 };
 
+// How a workgroup's waves share the work.
+enum class Family {
+  ping_pong,    // 8 waves of 32 queries, two a SIMD in turns (schedules/ping_pong.cpp)
+  interleaved,  // 4 waves of 64 queries, one a SIMD (schedules/interleaved.cpp)
+};
+
 struct AttentionPlan {
   AttentionConfig config;
+  Family family = Family::ping_pong;
   int waves = 8;
   int queries_per_wave = 32;
   int keys_per_tile = 128;

@@ -9,15 +9,13 @@ namespace zyfa::schedules {
 using generator::AttentionKernargs;
 
 Arguments load_arguments(Builder& k, S<2> kernarg) {
-  const S<16> pointers = k.sgpr<16>("pointers of q k v o lse q_descale k_descale v_descale");
+  const S<8> pointers = k.sgpr<8>("pointers of q k v o");
   const S<24> strides = k.sgpr<24>("strides of q k v o: row head batch");
-  const S<16> head_strides = k.sgpr<16>("strides of lse q_descale k_descale v_descale: head batch");
   const S<4> scalars = k.sgpr<4>("seqlen_q seqlen_k heads_per_kv_head softmax_scale");
   constexpr std::uint32_t strides_at = offsetof(AttentionKernargs, q_stride);
-  Token loaded = k.s_load_dwordx16(pointers, kernarg, offsetof(AttentionKernargs, q));
+  Token loaded = k.s_load_dwordx8(pointers, kernarg, offsetof(AttentionKernargs, q));
   loaded |= k.s_load_dwordx16(strides.at<16>(0), kernarg, strides_at);
   loaded |= k.s_load_dwordx8(strides.at<8>(16), kernarg, strides_at + 64);
-  loaded |= k.s_load_dwordx16(head_strides, kernarg, offsetof(AttentionKernargs, lse_stride));
   loaded |= k.s_load_dwordx4(scalars, kernarg, offsetof(AttentionKernargs, seqlen_q));
   k.wait(loaded);
 
@@ -25,11 +23,18 @@ Arguments load_arguments(Builder& k, S<2> kernarg) {
     return TensorArgument{pointers.at<2>(2 * i), strides.at<2>(6 * i), strides.at<2>(6 * i + 2),
                           strides.at<2>(6 * i + 4)};
   };
-  const auto per_head = [&](int i) {
-    return PerHeadArgument{pointers.at<2>(8 + 2 * i), head_strides.at<2>(4 * i), head_strides.at<2>(4 * i + 2)};
-  };
-  return {tensor(0),   tensor(1),   tensor(2),  tensor(3),  per_head(0), per_head(1),
-          per_head(2), per_head(3), scalars[0], scalars[1], scalars[2],  scalars[3]};
+  return {kernarg, tensor(0), tensor(1), tensor(2), tensor(3), scalars[0], scalars[1], scalars[2], scalars[3]};
+}
+
+PerHeadArgument load_argument(Builder& k, const Arguments& args, PerHead which) {
+  const S<2> base = k.sgpr<2>("address of values per head");
+  const S<4> strides = k.sgpr<4>("strides of head and batch");
+  const auto i = static_cast<std::uint32_t>(which);
+  k.settle();
+  Token loaded = k.s_load_dwordx2(base, args.kernarg, offsetof(AttentionKernargs, lse) + 8 * i);
+  loaded |= k.s_load_dwordx4(strides, args.kernarg, offsetof(AttentionKernargs, lse_stride) + 16 * i);
+  k.wait(loaded);
+  return {base, strides.at<2>(0), strides.at<2>(2)};
 }
 
 namespace {
@@ -91,20 +96,19 @@ S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> hea
   return address;
 }
 
-Token load_per_head(Builder& k, S<1> value, const PerHeadArgument& argument, S<1> batch, S<1> head) {
+Token load_per_head(Builder& k, S<1> value, const Arguments& args, PerHead which, S<1> batch, S<1> head) {
   const auto scope = k.scope();
-  const S<2> address = k.sgpr<2>("address of a value per head");
-  k.s_mov_b64(address, argument.base);
-  advance(k, address, batch, argument.batch_stride);
-  advance(k, address, head, argument.head_stride);
-  return k.s_load_dword(value, address, 0);
+  const PerHeadArgument argument = load_argument(k, args, which);
+  advance(k, argument.base, batch, argument.batch_stride);
+  advance(k, argument.base, head, argument.head_stride);
+  return k.s_load_dword(value, argument.base, 0);
 }
 
-S<1> queries_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  const S<1> rows = k.sgpr("queries of the wave");
+S<1> queries_there(Builder& k, const Arguments& args, const Place& place) {
+  const S<1> rows = k.sgpr("queries that exist");
   k.s_sub_i32(rows, args.seqlen_q, place.first_query);
   k.s_max_i32(rows, rows, 0);
-  k.s_min_i32(rows, rows, plan.queries_per_wave);
+  k.s_min_i32(rows, rows, matrix_queries);
   return rows;
 }
 
@@ -117,8 +121,8 @@ void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_
 void exponent_factor(Builder& k, V<1> factor, const Arguments& args, const Place& place) {
   const auto scope = k.scope();
   const S<1> q_descale = k.sgpr("q_descale"), k_descale = k.sgpr("k_descale");
-  Token loaded = load_per_head(k, q_descale, args.q_descale, place.batch, place.kv_head);
-  loaded |= load_per_head(k, k_descale, args.k_descale, place.batch, place.kv_head);
+  Token loaded = load_per_head(k, q_descale, args, PerHead::q_descale, place.batch, place.kv_head);
+  loaded |= load_per_head(k, k_descale, args, PerHead::k_descale, place.batch, place.kv_head);
   k.wait(loaded);
   k.v_mov_b32(factor, args.softmax_scale);
   k.v_mul_f32(factor, q_descale, factor);

@@ -25,13 +25,21 @@ struct PerHeadArgument {
 };
 
 struct Arguments {
+  S<2> kernarg;  // the kernel argument segment
   TensorArgument q, k, v, o;
-  PerHeadArgument lse, q_descale, k_descale, v_descale;
   S<1> seqlen_q, seqlen_k, heads_per_kv_head, softmax_scale;
 };
 
-// Loads generator::AttentionKernargs from the kernel argument segment at `kernarg`; all of it has arrived on return.
+// Loads what is needed for long of generator::AttentionKernargs from the kernel argument segment at `kernarg`; it has
+// arrived on return.
 Arguments load_arguments(Builder& k, S<2> kernarg);
+
+// The rest is loaded where it is needed, into registers of the present scope.
+enum class PerHead { lse, q_descale, k_descale, v_descale };
+PerHeadArgument load_argument(Builder& k, const Arguments& args, PerHead which);
+
+// Columns of a 32x32 matrix instruction: a wave works on as many queries, or on a multiple.
+inline constexpr int matrix_queries = 32;
 
 // Where in the problem this wave stands. The grid is (workgroups, heads, batch).
 struct Place {
@@ -53,10 +61,10 @@ void advance(Builder& k, S<2> address, S<1> index, S<2> stride);
 S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> head, std::string_view name);
 
 // Requests the value at (batch, kv_head).
-Token load_per_head(Builder& k, S<1> value, const PerHeadArgument& argument, S<1> batch, S<1> head);
+Token load_per_head(Builder& k, S<1> value, const Arguments& args, PerHead which, S<1> batch, S<1> head);
 
-// How many of the wave's queries exist: clamp(seqlen_q - first_query, 0, queries_per_wave).
-S<1> queries_of_wave(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
+// How many of the 32 queries from first_query on exist: clamp(seqlen_q - first_query, 0, 32).
+S<1> queries_there(Builder& k, const Arguments& args, const Place& place);
 
 // Word 3 of a raw buffer descriptor: 32-bit data format, no stride or swizzle (CDNA4 ISA 9.1.8).
 inline constexpr std::uint32_t raw_buffer_word3 = 0x00020000;

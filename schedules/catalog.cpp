@@ -1,11 +1,12 @@
 #include "schedules/catalog.h"
 
+#include "schedules/interleaved.h"
 #include "schedules/ping_pong.h"
 
 namespace zyfa::schedules {
 
 generator::KernelBody build_kernel(const generator::AttentionPlan& plan, const isa::Machine& machine) {
-  return ping_pong(plan, machine);
+  return plan.family == generator::Family::interleaved ? interleaved(plan, machine) : ping_pong(plan, machine);
 }
 
 }  // namespace zyfa::schedules

@@ -49,7 +49,7 @@ Limits causal_limits(Builder& k, const AttentionPlan& plan, const Arguments& arg
   drop_idle_wave(k, limits, args, place);
 
   k.s_add_i32(diagonal, diagonal, place.first_query);
-  k.v_and_b32(limits.row, plan.queries_per_wave - 1, place.lane);
+  k.v_and_b32(limits.row, matrix_queries - 1, place.lane);
   k.v_mov_b32(keys, args.seqlen_k);
   k.v_add3_u32(limits.row, limits.row, 1, diagonal);
   k.v_min_i32(limits.row, limits.row, keys);

@@ -10,7 +10,7 @@ struct Limits {
   S<1> all;        // every row of the wave sees the keys below this
   S<1> wave;       // no row of the wave sees a key from here on
   S<1> workgroup;  // no row of the workgroup does
-  V<1> row;        // the lane's query (lane % 32) sees the keys below this; may be negative
+  V<1> row;        // query lane % 32 of the wave sees the keys below this; may be negative
 };
 
 // Every query sees every key.

@@ -40,18 +40,17 @@ void store_block(Builder& k, V<16> block, V<1> address, S<4> resource, int offse
 
 }  // namespace
 
-void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const Output& o,
-                  const Rows& rows) {
+void store_output(Builder& k, const Arguments& args, const Place& place, const Output& o, const Rows& rows) {
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.o, place.batch, place.head, "O of the head");
   const S<4> resource = k.sgpr<4>("O resource");
   const V<1> address = k.vgpr("O address"), half = k.vgpr("lane / 32"), scale = k.vgpr("v_descale / total");
   const S<1> v_descale = k.sgpr("v_descale");
-  const Token loaded = load_per_head(k, v_descale, args.v_descale, place.batch, place.kv_head);
+  const Token loaded = load_per_head(k, v_descale, args, PerHead::v_descale, place.batch, place.kv_head);
   advance(k, base, place.first_query, args.o.row_stride);
-  make_resource(k, resource, base, queries_of_wave(k, plan, args, place), args.o.row_stride[0]);
+  make_resource(k, resource, base, queries_there(k, args, place), args.o.row_stride[0]);
   k.v_lshrrev_b32(half, 5, place.lane);
-  k.v_and_b32(address, plan.queries_per_wave - 1, place.lane);
+  k.v_and_b32(address, matrix_queries - 1, place.lane);
   k.v_mul_lo_u32(address, address, args.o.row_stride[0]);
   k.v_lshl_add_u32(address, half, 4, address);
 
@@ -71,8 +70,7 @@ void store_output(Builder& k, const AttentionPlan& plan, const Arguments& args, 
   }
 }
 
-void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const Rows& rows,
-               const ScoreScale& scale) {
+void store_lse(Builder& k, const Arguments& args, const Place& place, const Rows& rows, const ScoreScale& scale) {
   const auto scope = k.scope();
   const V<1> address = k.vgpr("LSE address"), value = k.vgpr("LSE");
   k.v_mov_b32(value, *rows.unrounded);
@@ -88,19 +86,19 @@ void store_lse(Builder& k, const AttentionPlan& plan, const Arguments& args, con
   }
   k.v_mul_f32(value, std::numbers::ln2_v<float>, value);
 
-  const S<2> base = k.sgpr<2>("LSE of the head");
+  const PerHeadArgument lse = load_argument(k, args, PerHead::lse);
+  const S<2> base = lse.base;
   const S<4> resource = k.sgpr<4>("LSE resource");
   const S<1> row_bytes = k.sgpr("bytes of a LSE row");
-  k.s_mov_b64(base, args.lse.base);
-  advance(k, base, place.batch, args.lse.batch_stride);
-  advance(k, base, place.head, args.lse.head_stride);
+  advance(k, base, place.batch, lse.batch_stride);
+  advance(k, base, place.head, lse.head_stride);
   k.s_mov_b32(row_bytes, 4);
   {
     const S<2> dense = k.sgpr<2>("dense row stride");
     k.s_mov_b64(dense, 4);
     advance(k, base, place.first_query, dense);
   }
-  make_resource(k, resource, base, queries_of_wave(k, plan, args, place), row_bytes);
+  make_resource(k, resource, base, queries_there(k, args, place), row_bytes);
   k.v_lshlrev_b32(address, 2, place.lane);
   k.s_mov_b32(isa::exec_hi, 0);
   k.buffer_store_dword(value, address, resource, 0, {.offen = true});

@@ -15,43 +15,14 @@
 #include "schedules/ping_pong.h"
 
 #include "schedules/output.h"
+#include "schedules/query_tiles.h"
 #include "schedules/walk.h"
-
-#include <bit>
 
 namespace zyfa::schedules {
 namespace {
 
 using generator::KernelBody;
 using generator::Label;
-
-void read_first_fragments(Builder& k, const Walk& w, const MatrixSteps& steps) {
-  for (std::size_t i = 0; i < fragments_ahead; ++i) k.join(w.first_fragments[i], steps[i].read(w.fragment(i)));
-}
-
-// Runs the steps, reads four operands ahead; the first four are on their way. An errand after each of the first steps.
-void multiply(Builder& k, const Walk& w, const MatrixSteps& steps, const Errands& list) {
-  std::vector<Token> arriving(steps.size());
-  k.s_setprio(1);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (i < fragments_ahead)
-      k.wait(w.first_fragments[i]);
-    else
-      k.wait(arriving[i]);
-    for (const auto& multiply_tile : steps[i].multiply) multiply_tile(w.fragment(i));
-    if (const std::size_t next = i + fragments_ahead; next < steps.size())
-      arriving[next] = steps[next].read(w.fragment(next));
-    if (i < list.size()) list[i]();
-  }
-  for (std::size_t i = steps.size(); i < list.size(); ++i) list[i]();
-  k.s_setprio(0);
-}
-
-template <class T>
-std::vector<T> operator+(std::vector<T> a, const std::vector<T>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // Both halves of the keys.
 MatrixSteps scores(Builder& k, const Walk& w) {
@@ -122,7 +93,10 @@ void weigh_rising(Builder& k, const Walk& w, const Weighing& phase) {
   const auto scope = k.scope();
   const V<1> risen = k.vgpr("rise over the reference");
   k.bind(phase.rising);
-  raise_references(k, w.scale, blocks(w), risen, [&](V<1> shrink) { scale_output(k, w.tiles[0].o, shrink); });
+  const Tile& tile = w.tiles[0];
+  find_rise(k, w.scale, blocks(w), risen);
+  follow_rise(k, w.scale, tile.halves[0].rows, risen, [&](V<1> shrink) { scale_output(k, tile.o, shrink); });
+  lower_far_scores(k, w.scale, blocks(w), risen);
   make_probabilities(k, w, risen);
   k.s_branch(phase.done);
 }
@@ -186,22 +160,6 @@ void walk_keys(Builder& k, const Walk& w) {
   add_sums(k, blocks(w));
 }
 
-// Phases of a wave that has nothing more to see: it brings its part of the tiles.
-void serve_others(Builder& k, const Walk& w) {
-  const Label done = k.label("served_others");
-  k.s_cmp_lt_u32(w.sight.tile_key, w.limits.workgroup);
-  k.s_cbranch_scc0(done);
-  const Label top = k.here("tiles_of_other_waves");
-  k.s_barrier();
-  step_on(k, w);
-  k.wait(w.arrived);
-  k.s_barrier();
-  for (const auto& errand : fetch_errands(k, w)) errand();
-  k.s_cmp_lt_u32(w.sight.tile_key, w.limits.workgroup);
-  k.s_cbranch_scc1(top);
-  k.bind(done);
-}
-
 // A barrier for waves 4 to 7 alone, or for the others: the groups' phases are one apart.
 void shift_phase(Builder& k, const Place& place, bool late_group) {
   const Label other = k.label("other_group");
@@ -212,16 +170,6 @@ void shift_phase(Builder& k, const Place& place, bool late_group) {
     k.s_cbranch_scc0(other);
   k.s_barrier();
   k.bind(other);
-}
-
-// tile = n - 1 - tile, n being the number of tiles of queries.
-void count_from_behind(Builder& k, const AttentionPlan& plan, const Arguments& args, S<1> tile) {
-  const auto scope = k.scope();
-  const S<1> t = k.sgpr("tiles of queries");
-  k.s_add_u32(t, args.seqlen_q, plan.queries_per_tile() - 1);
-  k.s_lshr_b32(t, t, std::countr_zero(static_cast<unsigned>(plan.queries_per_tile())));
-  k.s_sub_u32(t, t, 1);
-  k.s_sub_u32(tile, t, tile);
 }
 
 Tile start_tile(Builder& k, const AttentionPlan& plan, const Queries& q, const Limits& limits) {
@@ -243,32 +191,7 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
   const auto scope = k.scope();
   const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place) : full_limits(k, args, place);
   const Queries q = load_queries(k, plan, args, place);
-  const Walk w{plan,
-               args,
-               limits,
-               key_source(k, plan, args, place),
-               value_source(k, plan, args, place),
-               {start_tile(k, plan, q, limits)},
-               scale,
-               start_moving(k, plan, limits.wave),
-               make_ones(k, place),
-               {k.sgpr("first key of the tile"), limits.all, limits.wave, place.lane},
-               key_read_address(k, plan, place),
-               value_read_address(k, plan, place),
-               k.sgpr("LDS buffer of the tile"),
-               k.sgpr("LDS buffer of the tile before"),
-               k.sgpr("keys of tiles seen whole"),
-               k.arrival(),
-               {k.arrival(), k.arrival(), k.arrival(), k.arrival()},
-               k.agpr<32>("K and V fragments")};
-  k.s_and_b32(w.whole, limits.all, -plan.keys_per_tile);
-  k.s_mov_b32(w.sight.tile_key, 0);
-  k.s_mov_b32(w.scored_buffer, 0);
-  k.s_mov_b32(w.weighed_buffer, 2 * plan.lds.buffer_stride);
-  k.v_mov_b32(w.tiles[0].key_address, w.key_lanes);
-  k.join(w.arrived, q.loaded);
-  fetch_first_tiles(k, w);
-  k.wait(w.arrived);
+  const Walk w = start_walk(k, plan, args, place, scale, limits, {start_tile(k, plan, q, limits)});
 
   const Label blind = k.label("sees_nothing"), seen = k.label("seen_all");
   shift_phase(k, place, true);
@@ -280,49 +203,21 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
   k.s_barrier();
   for (const auto& errand : fetch_errands(k, w)) errand();
   k.bind(seen);
-  serve_others(k, w);
+  serve_others(k, w, 2);
   shift_phase(k, place, false);
 
   const Rows& rows = w.tiles[0].halves[0].rows;
-  store_output(k, plan, args, place, w.tiles[0].o, rows);
-  if (plan.config.lse) store_lse(k, plan, args, place, rows, scale);
+  store_output(k, args, place, w.tiles[0].o, rows);
+  if (plan.config.lse) store_lse(k, args, place, rows, scale);
 }
 
 }  // namespace
 
 KernelBody ping_pong(const AttentionPlan& plan, const isa::Machine& machine) {
-  Builder k(machine);
-  const S<2> kernarg = k.claim(S<2>{0}, "kernel arguments, then x");
-  const S<1> x = kernarg[0];
-  const S<1> tile = k.claim(S<1>{2}, "workgroup x, then tile of queries");
-  const S<1> head = k.claim(S<1>{3}, "workgroup y: query head");
-  const S<1> batch = k.claim(S<1>{4}, "workgroup z: batch entry");
-  const V<1> work_item = k.claim(V<1>{0}, "work-item");
-
-  const Arguments args = load_arguments(k, kernarg);
-  const Place place = find_place(k, args, head, batch, work_item);
-  const ScoreScale scale = score_scale(k, plan, args, place);
-  if (plan.config.causal) {
-    // Tile n-1-x, then tile x, unless they are the same.
-    const Label again = k.label("second_tile"), done = k.label("both_tiles_done");
-    k.s_mov_b32(x, tile);
-    count_from_behind(k, plan, args, tile);
-    k.bind(again);
-    go_to_tile(k, plan, place, tile);
-    attend(k, plan, args, place, scale);
-    k.s_cmp_eq_u32(tile, x);
-    k.s_cbranch_scc1(done);
-    k.s_mov_b32(tile, x);
-    k.s_mov_b64(isa::exec, -1);
-    k.s_barrier();  // nobody reads the first one's tiles of K and V any more
-    k.s_branch(again);
-    k.bind(done);
-  } else {
-    go_to_tile(k, plan, place, tile);
-    attend(k, plan, args, place, scale);
-  }
-  k.s_endpgm();
-  return k.finish();
+  return attention_kernel(plan, machine,
+                          [&plan](Builder& k, const Arguments& args, const Place& place, const ScoreScale& scale) {
+                            attend(k, plan, args, place, scale);
+                          });
 }
 
 }  // namespace zyfa::schedules

@@ -212,27 +212,41 @@ void find_weighty(Builder& k, const Moving& moving, S<1> keys, Blocks blocks, La
   k.s_cbranch_vccnz(found);
 }
 
-void raise_references(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen,
-                      const std::function<void(V<1>)>& shrink_output) {
-  const Rows& rows = blocks.front().rows;
-  const auto scope = k.scope();
-  const V<1> octaves = k.vgpr("octaves of the rise, then shrink");
-  const Label near = k.label("rise_is_small");
+void find_rise(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen) {
   k.v_mov_b32(risen, 0);
   for (const Block& b : blocks) k.v_max_f32(risen, b.maximum, risen);
-  k.v_mul_f32(octaves, scale.octaves, risen);
-  for (int i = 0; i < 16; ++i) k.v_sub_f32(rows.bias[i], rows.bias[i], risen);
   for (const Block& b : blocks) k.v_sub_f32(b.maximum, b.maximum, risen);
   choose_exponents(k, scale, blocks);
-  k.v_cmp_lt_f32(isa::vcc, furthest_rise, octaves);
-  k.v_exp_f32(octaves, generator::negated(octaves));
+}
+
+void lower_scores(Builder& k, V<32> s, V<1> risen) {
+  for (int i = 0; i < 32; ++i) {
+    k.settle();
+    k.v_sub_f32(s[i], s[i], risen);
+  }
+}
+
+void follow_rise(Builder& k, const ScoreScale& scale, const Rows& rows, V<1> risen,
+                 const std::function<void(V<1>)>& shrink_output) {
+  const auto scope = k.scope();
+  const V<1> shrink = k.vgpr("2^-octaves of the rise");
+  k.v_mul_f32(shrink, scale.octaves, risen);
+  for (int i = 0; i < 16; ++i) k.v_sub_f32(rows.bias[i], rows.bias[i], risen);
+  k.v_exp_f32(shrink, generator::negated(shrink));
   k.settle();
-  shrink_output(octaves);
-  k.v_mul_f32(rows.total, octaves, rows.total);
-  if (rows.unrounded) k.v_mul_f32(*rows.unrounded, octaves, *rows.unrounded);
+  shrink_output(shrink);
+  k.v_mul_f32(rows.total, shrink, rows.total);
+  if (rows.unrounded) k.v_mul_f32(*rows.unrounded, shrink, *rows.unrounded);
+}
+
+void lower_far_scores(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen) {
+  const auto scope = k.scope();
+  const V<1> octaves = k.vgpr("octaves of the rise");
+  const Label near = k.label("rise_is_small");
+  k.v_mul_f32(octaves, scale.octaves, risen);
+  k.v_cmp_lt_f32(isa::vcc, furthest_rise, octaves);
   k.s_cbranch_vccz(near);
-  for (const Block& b : blocks)
-    for (int i = 0; i < 32; ++i) k.v_sub_f32(b.s[i], b.s[i], risen);
+  for (const Block& b : blocks) lower_scores(k, b.s, risen);
   k.v_mov_b32(risen, 0);
   k.bind(near);
 }
@@ -307,8 +321,9 @@ void lean_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std:
     k.v_sub_f32(start, scale.no_exponent, b.exponent);
     k.v_fmamk_f32(start, start, codes_per_octave * code_unit, scale.no_octaves);
     if (risen) k.v_fma_f32(start, generator::negated(*risen), scale.codes, start);
-    for (int i = 0; i < 32; ++i) k.v_fma_f32(b.s[i], b.s[i], scale.codes, start);
+    // In small portions: packs may be slower than the rest (isa/machine.def), and other work is woven between.
     for (int i = 0; i < 8; i += 2) {
+      for (int r = 4 * i; r < 4 * i + 8; ++r) k.v_fma_f32(b.s[r], b.s[r], scale.codes, start);
       for (int j = i; j < i + 2; ++j) k.v_ashr_pk_u8_i32(b.p[j], b.s[4 * j], b.s[4 * j + 1], code_shift);
       for (int j = i; j < i + 2; ++j)
         k.v_ashr_pk_u8_i32(b.p[j], b.s[4 * j + 2], b.s[4 * j + 3], code_shift, {.op_sel = 8});

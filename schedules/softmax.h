@@ -95,12 +95,19 @@ Moving start_moving(Builder& k, const AttentionPlan& plan, S<1> keys_seen);
 // and goes to `found` if a row of the wave has one. `keys`: how many the wave has seen, not 0.
 void find_weighty(Builder& k, const Moving& moving, S<1> keys, Blocks blocks, generator::Label found);
 
-// The references of the blocks' rows rise to the blocks' maxima where those are above: totals, bias, maxima and
-// exponents are brought to the new ones; `shrink_output` is to multiply the rows' output by its argument. The blocks'
-// scores stay relative to the old references, by `risen`, which is what is left to subtract: 0 where it is so much that
-// the scores themselves had to be moved. All blocks are of the same rows.
-void raise_references(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen,
-                      const std::function<void(V<1>)>& shrink_output);
+// References rise to the maxima of their rows' blocks where those are above. All blocks are of the same rows.
+//
+// First step: `risen`, by how much, at least 0; the blocks' maxima and exponents are brought to the new references.
+// Their scores stay relative to the old ones.
+void find_rise(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen);
+// Scores of any block of the rows are brought to the new references.
+void lower_scores(Builder& k, V<32> s, V<1> risen);
+// Last step: bias and totals; `shrink_output` is to multiply the rows' output by its argument.
+void follow_rise(Builder& k, const ScoreScale& scale, const Rows& rows, V<1> risen,
+                 const std::function<void(V<1>)>& shrink_output);
+// Where the rise is so much that it can't be part of a multiply-add's constant, the blocks' scores are lowered and
+// `risen` becomes 0: it is what is still to be subtracted.
+void lower_far_scores(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen);
 
 // Work of a wave that fits between its matrix instructions.
 using Errands = std::vector<std::function<void()>>;

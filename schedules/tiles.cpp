@@ -65,15 +65,36 @@ void start_source(Builder& k, const AttentionPlan& plan, const TileSource& sourc
   k.s_add_u32(source.lds, source.lds, lds_offset);
 }
 
+// The slices so far once more for the keys 64 on: 4 waves bring what 8 would.
+void add_further_keys(Builder& k, TileSource& source, int lds) {
+  const std::vector<Slice> own = source.slices;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const bool shared = i > 0 && own[i].lane == own[i - 1].lane;
+    const V<1> lane = shared ? source.slices.back().lane : k.vgpr("the same 64 keys on");
+    source.slices.push_back({lane, own[i].offset, own[i].lds + lds});
+  }
+}
+
+// The lanes' bytes of the slices behind the first `own`.
+void move_further_keys(Builder& k, const TileSource& source, std::size_t own) {
+  const auto scope = k.scope();
+  const S<1> bytes = k.sgpr("bytes of 64 keys");
+  k.s_lshl_b32(bytes, source.row_stride, 6);
+  for (std::size_t i = own; i < source.slices.size(); ++i)
+    k.v_add_u32(source.slices[i].lane, bytes, source.slices[i - own].lane);
+}
+
 }  // namespace
 
 TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  // The wave's slices: key/64 = wave[2], (key%32)/8 = wave[1:0], every d/64. In a slice lane l brings 16 bytes of row
-  // l/4.
+  // The wave's slices: key/64 = wave[2], or both with 4 waves; (key%32)/8 = wave[1:0]; every d/64. In a slice lane l
+  // brings 16 bytes of row l/4.
   const int parts = head_dim_parts(plan);
   TileSource source = allocate_source(k, args.k, "K");
   const V<1> lane = k.vgpr("the lane's bytes of a K tile");
   for (int part = 0; part < parts; ++part) source.slices.push_back({lane, 64 * part, part * k_part});
+  const std::size_t own = source.slices.size();
+  if (plan.waves == 4) add_further_keys(k, source, parts * k_part);
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.k, place.batch, place.kv_head, "K of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the key");
@@ -84,6 +105,7 @@ TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& ar
   add_field(k, row, place.wave, 0, 2, 8);
   field(k, column, place.lane, 0, 2, 16);
   lane_bytes(k, lane, row, column, source.row_stride);
+  move_further_keys(k, source, own);
   field(k, source.lds, place.wave, 2, 1, parts * k_part);
   field(k, t, place.wave, 0, 2, slice);
   k.s_add_u32(source.lds, source.lds, t);
@@ -92,11 +114,13 @@ TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& ar
 }
 
 TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  // The wave's slices 2*wave and the next: key/64 = wave[2], key[3] = wave[1], key[1] = wave[0], key[2] = 0 and 1. In a
-  // slice lane l brings 16 bytes of row l/8.
+  // The wave's slices 2*wave and the next, and with 4 waves those 64 keys on: key/64 = wave[2], key[3] = wave[1],
+  // key[1] = wave[0], key[2] = 0 and 1. In a slice lane l brings 16 bytes of row l/8.
   TileSource source = allocate_source(k, args.v, "V");
   const V<1> first = k.vgpr("the lane's bytes of a V tile"), second = k.vgpr("the same 4 keys on");
   source.slices = {{first, 0, 0}, {second, 0, slice}};
+  const std::size_t own = source.slices.size();
+  if (plan.waves == 4) add_further_keys(k, source, v_keys64);
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.v, place.batch, place.kv_head, "V of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the value");
@@ -109,6 +133,7 @@ TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& 
   lane_bytes(k, first, row, column, source.row_stride);
   k.v_add_u32(row, 4, row);
   lane_bytes(k, second, row, column, source.row_stride);
+  move_further_keys(k, source, own);
   k.s_mul_i32(source.lds, place.wave, 2 * slice);
   start_source(k, plan, source, base, plan.lds.v_offset);
   return source;
@@ -119,18 +144,27 @@ void bound_tile(Builder& k, const AttentionPlan& plan, const TileSource& source,
   k.s_mul_i32(source.resource[2], source.resource[2], source.row_stride);
 }
 
+void address_slice(Builder& k, const TileSource& source, S<1> buffer, std::size_t i) {
+  if (i == 0) {
+    k.s_add_u32(isa::m0, buffer, source.lds);
+    return;
+  }
+  // The instruction's offset moves the LDS address as well.
+  const Slice &slice = source.slices[i], &before = source.slices[i - 1];
+  k.s_add_u32(isa::m0, isa::m0, slice.lds - before.lds - (slice.offset - before.offset));
+}
+
+Token fetch_slice(Builder& k, const TileSource& source, std::size_t i) {
+  const Slice& slice = source.slices[i];
+  k.settle();
+  return k.buffer_load_dwordx4(slice.lane, source.resource, 0, {.offset = slice.offset, .offen = true});
+}
+
 Token fetch_tile(Builder& k, const TileSource& source, S<1> buffer) {
   Token arriving;
-  const Slice* before = nullptr;
-  for (const Slice& s : source.slices) {
-    // The instruction's offset moves the LDS address as well.
-    if (before)
-      k.s_add_u32(isa::m0, isa::m0, s.lds - before->lds - (s.offset - before->offset));
-    else
-      k.s_add_u32(isa::m0, buffer, source.lds);
-    k.settle();
-    arriving |= k.buffer_load_dwordx4(s.lane, source.resource, 0, {.offset = s.offset, .offen = true});
-    before = &s;
+  for (std::size_t i = 0; i < source.slices.size(); ++i) {
+    address_slice(k, source, buffer, i);
+    arriving |= fetch_slice(k, source, i);
   }
   return arriving;
 }
@@ -184,8 +218,8 @@ Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& arg
   const S<4> resource = k.sgpr<4>("Q resource");
   const V<1> address = k.vgpr("Q address");
   advance(k, base, place.first_query, args.q.row_stride);
-  make_resource(k, resource, base, queries_of_wave(k, plan, args, place), args.q.row_stride[0]);
-  k.v_and_b32(address, plan.queries_per_wave - 1, place.lane);
+  make_resource(k, resource, base, queries_there(k, args, place), args.q.row_stride[0]);
+  k.v_and_b32(address, matrix_queries - 1, place.lane);
   k.v_mul_lo_u32(address, address, args.q.row_stride[0]);
   add_field(k, address, place.lane, 5, 1, 16);
   for (int p = 0; p < parts; ++p)

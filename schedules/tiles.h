@@ -37,6 +37,9 @@ TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& 
 void bound_tile(Builder& k, const AttentionPlan& plan, const TileSource& source, S<1> rows);
 // Requests the wave's slices into the buffer at `buffer` (bytes).
 Token fetch_tile(Builder& k, const TileSource& source, S<1> buffer);
+// The same slice by slice, in order: M0 for slice i, then the request, not at once behind it.
+void address_slice(Builder& k, const TileSource& source, S<1> buffer, std::size_t i);
+Token fetch_slice(Builder& k, const TileSource& source, std::size_t i);
 // Moves on by a tile.
 void next_tile(Builder& k, const TileSource& source);
 

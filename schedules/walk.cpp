@@ -30,8 +30,7 @@ void fetch_next(Builder& k, const Walk& w, const TileSource& source, int keys_on
   k.bind(unneeded);
 }
 
-}  // namespace
-
+// Sends for tile 0 and the keys of tile 1, before the first trip. Tiles that the workgroup does not need are left out.
 void fetch_first_tiles(Builder& k, const Walk& w) {
   const auto scope = k.scope();
   const S<1> second = k.sgpr("buffer of tile 1");
@@ -44,6 +43,39 @@ void fetch_first_tiles(Builder& k, const Walk& w) {
   fetch(w.keys, 0, w.scored_buffer);
   fetch(w.values, 0, w.scored_buffer);
   fetch(w.keys, w.plan.keys_per_tile, second);
+}
+
+}  // namespace
+
+Walk start_walk(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place,
+                const ScoreScale& scale, const Limits& limits, const std::vector<Tile>& tiles) {
+  const Walk w{plan,
+               args,
+               limits,
+               key_source(k, plan, args, place),
+               value_source(k, plan, args, place),
+               tiles,
+               scale,
+               start_moving(k, plan, limits.wave),
+               make_ones(k, place),
+               {k.sgpr("first key of the tile"), limits.all, limits.wave, place.lane},
+               key_read_address(k, plan, place),
+               value_read_address(k, plan, place),
+               k.sgpr("LDS buffer of the tile"),
+               k.sgpr("LDS buffer of the tile before"),
+               k.sgpr("keys of tiles seen whole"),
+               k.arrival(),
+               {k.arrival(), k.arrival(), k.arrival(), k.arrival()},
+               k.agpr<32>("K and V fragments")};
+  k.s_and_b32(w.whole, limits.all, -plan.keys_per_tile);
+  k.s_mov_b32(w.sight.tile_key, 0);
+  k.s_mov_b32(w.scored_buffer, 0);
+  k.s_mov_b32(w.weighed_buffer, 2 * plan.lds.buffer_stride);
+  k.v_mov_b32(w.tiles[0].key_address, w.key_lanes);
+  for (const Tile& tile : tiles) k.join(w.arrived, tile.q.loaded);
+  fetch_first_tiles(k, w);
+  k.wait(w.arrived);
+  return w;
 }
 
 Errands fetch_errands(Builder& k, const Walk& w) {
@@ -70,6 +102,98 @@ void step_on(Builder& k, const Walk& w) {
   k.s_add_u32(w.sight.tile_key, w.sight.tile_key, w.plan.keys_per_tile);
   k.v_add_u32(w.tiles[0].key_address, w.scored_buffer, w.key_lanes);
   k.v_add_u32(w.tiles[0].value_address, w.weighed_buffer, w.value_lanes);
+}
+
+Pieces fetch_pieces(Builder& k, const Walk& w) {
+  Pieces pieces;
+  const S<1> rows = k.sgpr("rows left"), key = k.sgpr("first key of the tile sent for");
+  const auto fetch = [&](const TileSource& source, int keys_on, auto buffer) {
+    pieces.push_back({[&k, &w, rows, keys_on] {
+                        k.s_sub_u32(rows, w.args.seqlen_k, w.sight.tile_key);
+                        k.s_sub_u32(rows, rows, keys_on);
+                        k.s_min_u32(rows, rows, w.plan.keys_per_tile);
+                      },
+                      {}});
+    pieces.push_back({[&k, &w, rows, key, keys_on] {
+                        k.s_add_u32(key, w.sight.tile_key, keys_on);
+                        k.s_cmp_lt_u32(key, w.limits.workgroup);
+                        k.s_cselect_b32(rows, rows, 0);
+                      },
+                      {}});
+    pieces.push_back({[&k, &source, rows, key, buffer] {
+                        k.s_mul_i32(source.resource[2], rows, source.row_stride);
+                        buffer(key);
+                      },
+                      {}});
+    for (std::size_t i = 0; i < source.slices.size(); ++i)
+      pieces.push_back({[&k, &source, key, i] { address_slice(k, source, key, i); },
+                        [&k, &w, &source, i] { k.join(w.arrived, fetch_slice(k, source, i)); }});
+    pieces.push_back({[&k, &source] { next_tile(k, source); }, {}});
+  };
+  fetch(w.keys, 2 * w.plan.keys_per_tile, [&k, &w](S<1> to) { k.s_mov_b32(to, w.weighed_buffer); });
+  fetch(w.values, w.plan.keys_per_tile, [&k, &w](S<1> to) { third_buffer(k, w, to); });
+  return pieces;
+}
+
+Pieces next_key_address(Builder& k, const Walk& w, V<1> address) {
+  const S<1> next = k.sgpr("next buffer"), key = k.sgpr("first key of the next tile");
+  return {{[&k, &w, next] { third_buffer(k, w, next); }, {}},
+          {[&k, &w, next, key] {
+             k.s_add_u32(key, w.sight.tile_key, w.plan.keys_per_tile);
+             k.s_cmp_lt_u32(key, w.sight.some);
+             k.s_cselect_b32(next, next, w.scored_buffer);
+           },
+           [&k, &w, next, address] { k.v_add_u32(address, next, w.key_lanes); }}};
+}
+
+Pieces step_on_pieces(Builder& k, const Walk& w) {
+  const S<1> next = k.sgpr("next buffer");
+  return {{[&k, &w, next] {
+             third_buffer(k, w, next);
+             k.s_mov_b32(w.weighed_buffer, w.scored_buffer);
+           },
+           [&k, &w] { k.v_add_u32(w.tiles[0].value_address, w.weighed_buffer, w.value_lanes); }},
+          {[&k, &w, next] {
+             k.s_mov_b32(w.scored_buffer, next);
+             k.s_add_u32(w.sight.tile_key, w.sight.tile_key, w.plan.keys_per_tile);
+           },
+           [&k, &w] { k.v_add_u32(w.tiles[0].key_address, w.scored_buffer, w.key_lanes); }}};
+}
+
+void serve_others(Builder& k, const Walk& w, int barriers_a_trip) {
+  const Label done = k.label("served_others");
+  k.s_cmp_lt_u32(w.sight.tile_key, w.limits.workgroup);
+  k.s_cbranch_scc0(done);
+  const Label top = k.here("tiles_of_other_waves");
+  for (int i = 1; i < barriers_a_trip; ++i) k.s_barrier();
+  step_on(k, w);
+  k.wait(w.arrived);
+  k.s_barrier();
+  for (const auto& errand : fetch_errands(k, w)) errand();
+  k.s_cmp_lt_u32(w.sight.tile_key, w.limits.workgroup);
+  k.s_cbranch_scc1(top);
+  k.bind(done);
+}
+
+void read_first_fragments(Builder& k, const Walk& w, const MatrixSteps& steps) {
+  for (std::size_t i = 0; i < fragments_ahead; ++i) k.join(w.first_fragments[i], steps[i].read(w.fragment(i)));
+}
+
+void multiply(Builder& k, const Walk& w, const MatrixSteps& steps, const Errands& list) {
+  std::vector<Token> arriving(steps.size());
+  k.s_setprio(1);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i < fragments_ahead)
+      k.wait(w.first_fragments[i]);
+    else
+      k.wait(arriving[i]);
+    for (const auto& multiply_tile : steps[i].multiply) multiply_tile(w.fragment(i));
+    if (const std::size_t next = i + fragments_ahead; next < steps.size())
+      arriving[next] = steps[next].read(w.fragment(next));
+    if (i < list.size()) list[i]();
+  }
+  for (std::size_t i = steps.size(); i < list.size(); ++i) list[i]();
+  k.s_setprio(0);
 }
 
 }  // namespace zyfa::schedules

@@ -35,15 +35,46 @@ struct Walk {
   A<8> fragment(std::size_t i) const { return fragments.at<8>(static_cast<int>(8 * (i % fragments_ahead))); }
 };
 
-// Sends for tile 0 and the keys of tile 1, before the first trip. Tiles that the workgroup does not need are left out,
-// here and below.
-void fetch_first_tiles(Builder& k, const Walk& w);
+// A wave at the first tile, which has arrived, as have the queries. `tiles` are the wave's, with the queries requested.
+Walk start_walk(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place,
+                const ScoreScale& scale, const Limits& limits, const std::vector<Tile>& tiles);
 
-// What a matrix phase has to send for, K(t+3) and V(t+2), in pieces that fit between its instructions. `w` must outlive
-// them.
+// What a matrix phase has to send for, K(t+3) and V(t+2), in pieces that fit between its instructions. Tiles that the
+// workgroup does not need are left out. `w` must outlive them.
 Errands fetch_errands(Builder& k, const Walk& w);
 
 // Trip t becomes trip t+1.
 void step_on(Builder& k, const Walk& w);
+
+// Work in pieces for a stream that has few turns to spare: right behind a matrix instruction the scalar unit is free,
+// the vector port and memory are not.
+struct Piece {
+  std::function<void()> scalar, memory;
+};
+using Pieces = std::vector<Piece>;
+
+// As fetch_errands. Tiles that the workgroup does not need arrive as zeros, so what was sent for has to be waited for.
+// Registers of the present scope.
+Pieces fetch_pieces(Builder& k, const Walk& w);
+
+// address = Tile::key_address of trip t+1, or that of this one where the wave sees nothing more.
+Pieces next_key_address(Builder& k, const Walk& w, V<1> address);
+
+// step_on; the last piece changes Sight::tile_key.
+Pieces step_on_pieces(Builder& k, const Walk& w);
+
+// Trips of a wave that has nothing more to see: it brings its part of the tiles. Each has that many barriers.
+void serve_others(Builder& k, const Walk& w, int barriers_a_trip);
+
+void read_first_fragments(Builder& k, const Walk& w, const MatrixSteps& steps);
+
+// Runs the steps, reads four operands ahead; the first four are on their way. An errand after each of the first steps.
+void multiply(Builder& k, const Walk& w, const MatrixSteps& steps, const Errands& list);
+
+template <class T>
+std::vector<T> operator+(std::vector<T> a, const std::vector<T>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 
 }  // namespace zyfa::schedules

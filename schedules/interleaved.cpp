@@ -1,0 +1,321 @@
+// A workgroup of 4 waves holds 256 queries, 64 to a wave, and walks along the keys in tiles of 128. A wave has its SIMD
+// and 512 registers to itself: what it reads from LDS serves two tiles of 32 queries, so it reads half as many bytes as
+// the ping-pong for the same products. With nobody else on the SIMD the wave itself keeps both pipes busy: its stream
+// is woven of the products of 64 keys and the probabilities of 64 others.
+//
+//   trip t    matrix pipe                                       vector ALU
+//   step 0    S(t+1) of keys 0..63,   O += V(t) P(t) of those   P(t)   of keys 64..127
+//   step 1    S(t+1) of keys 64..127, O += V(t) P(t) of those   P(t+1) of keys 0..63
+//
+// Tiles of K and V come as in the ping-pong (walk.h): trip t sends for K(t+3) and V(t+2), which have arrived when it
+// ends, and the barrier at the head of the next trip tells the other waves.
+
+#include "schedules/interleaved.h"
+
+#include "schedules/output.h"
+#include "schedules/query_tiles.h"
+#include "schedules/walk.h"
+
+namespace zyfa::schedules {
+namespace {
+
+using generator::KernelBody;
+using generator::Label;
+using generator::Strand;
+
+// Clocks that a matrix instruction and what is woven behind it may take: as many as the matrix pipe does, for then it
+// never waits.
+constexpr int woven_clk = 64;
+
+// The products of `half` of the keys, and under them the probabilities of the other half.
+struct Step {
+  int half;
+  MatrixSteps matrix;
+  bool scores;        // are among the products
+  Pieces pieces;      // one behind each matrix instruction
+  MatrixSteps next;   // whose first operands are read ahead
+  std::size_t first;  // fragment register of the first operand
+};
+
+// Of a step: where references rise. That way stands behind the loop: it is rare, and not woven.
+struct Rise {
+  Label rising, done;
+  std::size_t multiplied = 0;   // matrix instructions of the step before the branch
+  std::vector<Token> arriving;  // operands that the step has sent for by then
+};
+
+std::vector<Block> blocks(const Walk& w, int half) {
+  std::vector<Block> both;
+  for (const Tile& tile : w.tiles) both.push_back(tile.halves[static_cast<std::size_t>(half)]);
+  return both;
+}
+
+// Matrix instruction i of a step. Behind an operand's last use: the next one has arrived, and the one that takes its
+// place is sent for.
+void multiply_one(Builder& k, const Walk& w, const Step& step, std::size_t i, std::vector<Token>& arriving) {
+  const std::size_t uses = w.tiles.size(), n = step.matrix.size();
+  const std::size_t at = i / uses, next = at + 1, ahead = at + fragments_ahead;
+  const auto fragment = [&](std::size_t operand) { return w.fragment(step.first + operand); };
+  const bool last_use = i % uses + 1 == uses, has_piece = i < step.pieces.size();
+  if (i == 0) k.wait(w.first_fragments[0]);
+  step.matrix[at].multiply[i % uses](fragment(at));
+  if (last_use && next < n) {
+    if (next < fragments_ahead)
+      k.wait(w.first_fragments[next]);
+    else
+      k.wait(arriving[next]);
+  }
+  if (has_piece && step.pieces[i].scalar) step.pieces[i].scalar();
+  if (last_use) {
+    if (ahead < n)
+      arriving[ahead] = step.matrix[ahead].read(fragment(ahead));
+    else if (ahead - n < step.next.size())
+      k.join(w.first_fragments[ahead - n], step.next[ahead - n].read(fragment(ahead)));
+  }
+  if (has_piece && step.pieces[i].memory) step.pieces[i].memory();
+}
+
+// Clocks from a matrix instruction on, as the pipe model counts them (docs/timing.md): one instruction a turn, and the
+// vector port and memory closed while A and B are read.
+int clk_since(std::span<const isa::Inst> code, std::size_t start) {
+  constexpr int turn = 4, port_held = 16;
+  int clk = 0, open = 0;
+  for (const isa::Inst& inst : code.subspan(start)) {
+    const isa::Class cls = isa::desc(inst.op).cls;
+    const bool scalar = cls == isa::Class::Salu || cls == isa::Class::Branch || cls == isa::Class::Internal;
+    if (cls == isa::Class::Mfma) {
+      clk = 0;
+      open = port_held;
+    } else if (!scalar) {
+      clk = std::max(clk, open);
+    }
+    clk += turn;
+  }
+  return clk;
+}
+
+// Weaves a strand under the step's matrix instructions from `multiplied` on; `on_woven` hears of each that is woven,
+// and how many were issued before it.
+void weave_under(Builder& k, const Walk& w, const Step& step, const Strand& strand, std::size_t multiplied,
+                 std::vector<Token>& arriving, const std::function<void(std::size_t, std::size_t)>& on_woven = {}) {
+  std::size_t next = 0;
+  const auto weave_next = [&](std::size_t issued) {
+    k.weave(strand, next);
+    if (on_woven) on_woven(next, issued);
+    ++next;
+  };
+  const std::size_t products = step.matrix.size() * w.tiles.size();
+  for (std::size_t i = multiplied; i < products; ++i) {
+    const std::size_t start = k.code().size();
+    multiply_one(k, w, step, i, arriving);
+    while (next < strand.size() && clk_since(k.code(), start) < woven_clk) weave_next(i + 1);
+  }
+  while (next < strand.size()) weave_next(products);
+}
+
+Rise weave_step(Builder& k, const Walk& w, const Step& step) {
+  const auto scope = k.scope();
+  Rise rise{k.label("references_rise"), k.label("weighed"), 0, {}};
+  const std::vector<Block> weighed = blocks(w, 1 - step.half);
+  std::size_t branch = 0;
+  const Strand strand = k.aside([&] {
+    const std::size_t start = k.code().size();
+    find_maxima(k, weighed, [&] { add_sums(k, weighed); });
+    choose_exponents(k, w.scale, weighed);
+    find_weighty(k, w.moving, w.sight.tile_key, weighed, rise.rising);
+    branch = k.code().size() - start - 1;
+    lean_probabilities(k, w.scale, weighed, {});
+  });
+  std::vector<Token> arriving(step.matrix.size());
+  weave_under(k, w, step, strand, 0, arriving, [&](std::size_t i, std::size_t issued) {
+    if (i == branch) rise = {rise.rising, rise.done, issued, arriving};
+  });
+  k.bind(rise.done);
+  return rise;
+}
+
+// The rest of the step for rows whose references rise. Products with the old references come to an end before output
+// and totals follow.
+void raise(Builder& k, const Walk& w, const Step& step, Rise rise) {
+  const auto scope = k.scope();
+  const std::vector<Block> weighed = blocks(w, 1 - step.half);
+  std::vector<V<1>> risen;
+  for (std::size_t i = 0; i < weighed.size(); ++i) risen.push_back(k.vgpr("rise over the reference"));
+  k.bind(rise.rising);
+  {
+    const auto inner = k.scope();
+    const Strand strand = k.aside([&] {
+      for (std::size_t i = 0; i < weighed.size(); ++i) {
+        find_rise(k, w.scale, Blocks(&weighed[i], 1), risen[i]);
+        lower_scores(k, weighed[i].s, risen[i]);
+      }
+      lean_probabilities(k, w.scale, weighed, {});
+    });
+    weave_under(k, w, step, strand, rise.multiplied, rise.arriving);
+  }
+  add_sums(k, blocks(w, step.half));
+  for (std::size_t i = 0; i < weighed.size(); ++i) {
+    const Tile& tile = w.tiles[i];
+    const Label stay = k.label("references_stay");
+    k.v_cmp_lt_f32(isa::vcc, 0.0f, risen[i]);
+    k.s_cbranch_vccz(stay);
+    follow_rise(k, w.scale, weighed[i].rows, risen[i], [&](V<1> shrink) { scale_output(k, tile.o, shrink); });
+    if (step.scores) lower_scores(k, tile.halves[static_cast<std::size_t>(step.half)].s, risen[i]);
+    k.bind(stay);
+  }
+  k.s_branch(rise.done);
+}
+
+struct Products {
+  MatrixSteps scores, outputs;
+};
+Products whole_products(Builder& k, const Walk& w, int half) {
+  return {score_steps(k, w.plan, w.tiles, w.scale, half), output_steps(k, w.tiles, w.scale, w.ones, half)};
+}
+Products edge_products(Builder& k, const Walk& w, int half) {
+  return {edge_score_steps(k, w.plan, w.tiles, w.scale, w.sight, half),
+          edge_output_steps(k, w.tiles, w.scale, w.ones, w.sight, half)};
+}
+
+// P of the first tile's first half. The references come from both halves.
+void weigh_first(Builder& k, const Walk& w) {
+  for (const Tile& tile : w.tiles) {
+    find_maxima(k, tile.halves, [] {});
+    set_reference(k, w.scale, tile.halves);
+  }
+  choose_exponents(k, w.scale, blocks(w, 0));
+  lean_probabilities(k, w.scale, blocks(w, 0), {});
+}
+
+// Trips as long as the tile to score starts below `end`.
+void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const std::array<Products, 2>& products) {
+  const auto scope = k.scope();
+  const V<1> ahead = k.vgpr("K address of the next trip");
+  std::vector<Tile> next_tiles = w.tiles;
+  next_tiles[0].key_address = ahead;
+  const Step first{0, products[0].scores + products[0].outputs, true, fetch_pieces(k, w), products[1].scores, 0};
+  const MatrixSteps second_products = products[1].scores + products[1].outputs;
+  Pieces second_pieces = next_key_address(k, w, ahead);
+  const Pieces last_pieces = step_on_pieces(k, w);
+  second_pieces.resize(second_products.size() * w.tiles.size() - last_pieces.size());
+  const Step second{1,
+                    second_products,
+                    true,
+                    second_pieces + last_pieces,
+                    score_steps(k, w.plan, next_tiles, w.scale, 0),
+                    first.matrix.size()};
+  const Label done = k.label(std::string(name) + "_done");
+  k.s_cmp_lt_u32(w.sight.tile_key, end);
+  k.s_cbranch_scc0(done);
+  const Label top = k.here(name);
+  k.s_barrier();
+  const Rise first_rise = weave_step(k, w, first);
+  const Rise second_rise = weave_step(k, w, second);
+  k.s_cmp_lt_u32(w.sight.tile_key, end);
+  k.wait(w.arrived);
+  k.s_cbranch_scc1(top);
+  k.s_branch(done);
+  raise(k, w, first, first_rise);
+  raise(k, w, second, second_rise);
+  k.bind(done);
+}
+
+// The last tile's second half becomes P, both halves become output.
+void finish(Builder& k, const Walk& w, const std::array<Products, 2>& products) {
+  const Step step{0, products[0].outputs, false, {}, products[1].outputs, 0};
+  const Label done = k.label("output_done");
+  for (const auto& read_ahead : w.first_fragments) k.wait(read_ahead);
+  k.s_barrier();
+  read_first_fragments(k, w, step.matrix);
+  if (w.plan.config.causal)
+    for (const auto& errand : fetch_errands(k, w)) errand();
+  const Rise rise = weave_step(k, w, step);
+  multiply(k, w, products[1].outputs, {});
+  for (int half = 0; half < 2; ++half) add_sums(k, blocks(w, half));
+  k.s_branch(done);
+  raise(k, w, step, rise);
+  k.bind(done);
+}
+
+// The wave's whole way, from its first scores to its last output. It sees the first tile.
+void walk_keys(Builder& k, const Walk& w) {
+  const std::array<Products, 2> whole{whole_products(k, w, 0), whole_products(k, w, 1)},
+      edge{edge_products(k, w, 0), edge_products(k, w, 1)};
+  const Label alone = k.label("no_second_tile");
+  k.s_barrier();
+  const MatrixSteps first = edge[0].scores + edge[1].scores;
+  read_first_fragments(k, w, first);
+  multiply(k, w, first, fetch_errands(k, w));
+  weigh_first(k, w);
+  step_on(k, w);
+  k.wait(w.arrived);
+  k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
+  k.s_cbranch_scc0(alone);
+  read_first_fragments(k, w, whole[0].scores);
+  trips(k, w, "whole_tiles", w.whole, whole);
+  trips(k, w, "edge_tiles", w.sight.some, edge);
+  k.bind(alone);
+  finish(k, w, edge);
+}
+
+Tile start_tile(Builder& k, const AttentionPlan& plan, const Queries& q, V<1> row, V<1> key_address,
+                V<1> value_address) {
+  const V<64> s = k.vgpr<64>("S");
+  const V<16> p = k.vgpr<16>("P");
+  const Rows rows = start_rows(k, plan);
+  const Tile tile{{start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)},
+                  {k.agpr<64>("O")},
+                  q,
+                  row,
+                  key_address,
+                  value_address};
+  clear_output(k, tile.o);
+  return tile;
+}
+
+// Attention of one tile of queries.
+void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const ScoreScale& scale) {
+  const auto scope = k.scope();
+  std::array<Place, 2> places{place, place};
+  places[1].first_query = k.sgpr("first of the wave's second 32 queries");
+  k.s_add_u32(places[1].first_query, place.first_query, matrix_queries);
+  const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place) : full_limits(k, args, place);
+  std::array<V<1>, 2> row{limits.row, k.vgpr("keys that the lane's second row sees")};
+  k.v_add_u32(row[1], matrix_queries, row[0]);
+  k.v_min_i32(row[1], args.seqlen_k, row[1]);
+  const V<1> key_address = k.vgpr("K address"), value_address = k.vgpr("V address");
+  std::vector<Tile> tiles;
+  for (std::size_t i = 0; i < 2; ++i)
+    tiles.push_back(start_tile(k, plan, load_queries(k, plan, args, places[i]), row[i], key_address, value_address));
+  {
+    const auto inner = k.scope();
+    const Walk w = start_walk(k, plan, args, place, scale, limits, tiles);
+    const Label blind = k.label("sees_nothing"), seen = k.label("seen_all");
+    k.s_cmp_eq_u32(limits.wave, 0);
+    k.s_cbranch_scc1(blind);
+    walk_keys(k, w);
+    k.s_branch(seen);
+    k.bind(blind);
+    k.s_barrier();
+    for (const auto& errand : fetch_errands(k, w)) errand();
+    k.bind(seen);
+    serve_others(k, w, 1);
+  }
+  for (std::size_t i = 0; i < 2; ++i) store_output(k, args, places[i], tiles[i].o, tiles[i].halves[0].rows);
+  if (!plan.config.lse) return;
+  for (std::size_t i = 0; i < 2; ++i) {
+    k.s_mov_b64(isa::exec, -1);
+    store_lse(k, args, places[i], tiles[i].halves[0].rows, scale);
+  }
+}
+
+}  // namespace
+
+KernelBody interleaved(const AttentionPlan& plan, const isa::Machine& machine) {
+  return attention_kernel(plan, machine,
+                          [&plan](Builder& k, const Arguments& args, const Place& place, const ScoreScale& scale) {
+                            attend(k, plan, args, place, scale);
+                          });
+}
+
+}  // namespace zyfa::schedules
