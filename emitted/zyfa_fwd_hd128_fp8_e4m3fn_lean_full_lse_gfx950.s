@@ -28,10 +28,10 @@
 ;   s47          keys that all rows of the wave see
 ;   s48          keys that some row of the wave sees
 ;   s49          keys that some row of the workgroup sees
-;   s[50:51]     Q of the head
-;   s[52:53]     index * stride
-;   s[52:53]     index * stride
 ;   s[52:55]     Q resource
+;   s[50:51]     Q of the head
+;   s[56:57]     index * stride
+;   s[56:57]     index * stride
 ;   s[56:57]     index * stride
 ;   s56          queries that exist
 ;   s[52:55]     K tile resource
@@ -199,9 +199,9 @@
 ;   v7           octaves of a product
 ;   v8           octaves of a score
 ;   v7           keys that the lane's row sees
-;   v8           Q address
-;   v9           part of an address
 ;   v[8:71]      S
+;   v72          Q address
+;   v73          part of an address
 ;   v[72:87]     P
 ;   v[88:103]    minus the row's reference
 ;   v104         row total
@@ -351,16 +351,16 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_nop 0                                                                ; schedules/arguments.cpp:54
   .loc 1 55 0
   v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:55
-  .loc 2 53 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:53
-  .loc 2 54 0
-  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:54
   .loc 2 55 0
-  v_mov_b32_e32 v4, 0x4b00001b                                           ; schedules/softmax.cpp:55
+  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:55
   .loc 2 56 0
-  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:56
-  .loc 2 60 0
-  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:60
+  v_mov_b32_e32 v4, 0x4b00001b                                           ; schedules/softmax.cpp:56
+  .loc 2 57 0
+  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:57
+  .loc 2 61 0
+  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:61
+  .loc 2 72 0
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:72
   .loc 1 34 0
   s_load_dwordx2 s[50:51], s[0:1], 0x28                                  ; schedules/arguments.cpp:34
   .loc 1 35 0
@@ -437,18 +437,18 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:129
   .loc 1 130 0
   v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:130
-  .loc 2 65 0
-  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:65
-  .loc 2 66 0
-  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:66
-  .loc 2 67 0
-  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:67
-  .loc 2 68 0
-  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:68
-  .loc 2 70 0
-  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:70
-  .loc 2 71 0
-  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:71
+  .loc 2 76 0
+  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:76
+  .loc 2 77 0
+  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:77
+  .loc 2 78 0
+  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:78
+  .loc 2 79 0
+  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:79
+  .loc 2 81 0
+  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:81
+  .loc 2 82 0
+  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:82
   .loc 1 75 0
   s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:75
   .loc 1 76 0
@@ -472,29 +472,29 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 93 0
   s_mov_b64 s[50:51], s[8:9]                                             ; schedules/arguments.cpp:93
   .loc 1 83 0
-  s_mul_i32 s52, s4, s20                                                 ; schedules/arguments.cpp:83
+  s_mul_i32 s56, s4, s20                                                 ; schedules/arguments.cpp:83
   .loc 1 84 0
-  s_mul_hi_u32 s53, s4, s20                                              ; schedules/arguments.cpp:84
+  s_mul_hi_u32 s57, s4, s20                                              ; schedules/arguments.cpp:84
   .loc 1 85 0
-  s_add_u32 s50, s50, s52                                                ; schedules/arguments.cpp:85
+  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
   .loc 1 86 0
-  s_addc_u32 s51, s51, s53                                               ; schedules/arguments.cpp:86
+  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
   .loc 1 87 0
-  s_mul_i32 s52, s4, s21                                                 ; schedules/arguments.cpp:87
+  s_mul_i32 s56, s4, s21                                                 ; schedules/arguments.cpp:87
   .loc 1 88 0
-  s_add_u32 s51, s51, s52                                                ; schedules/arguments.cpp:88
+  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
   .loc 1 83 0
-  s_mul_i32 s52, s3, s18                                                 ; schedules/arguments.cpp:83
+  s_mul_i32 s56, s3, s18                                                 ; schedules/arguments.cpp:83
   .loc 1 84 0
-  s_mul_hi_u32 s53, s3, s18                                              ; schedules/arguments.cpp:84
+  s_mul_hi_u32 s57, s3, s18                                              ; schedules/arguments.cpp:84
   .loc 1 85 0
-  s_add_u32 s50, s50, s52                                                ; schedules/arguments.cpp:85
+  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
   .loc 1 86 0
-  s_addc_u32 s51, s51, s53                                               ; schedules/arguments.cpp:86
+  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
   .loc 1 87 0
-  s_mul_i32 s52, s3, s19                                                 ; schedules/arguments.cpp:87
+  s_mul_i32 s56, s3, s19                                                 ; schedules/arguments.cpp:87
   .loc 1 88 0
-  s_add_u32 s51, s51, s52                                                ; schedules/arguments.cpp:88
+  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
   .loc 1 83 0
   s_mul_i32 s56, s7, s16                                                 ; schedules/arguments.cpp:83
   .loc 1 84 0
@@ -519,25 +519,25 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_mul_i32 s54, s56, s16                                                ; schedules/arguments.cpp:117
   .loc 1 118 0
   s_mov_b32 s55, 0x20000                                                 ; schedules/arguments.cpp:118
-  .loc 4 222 0
-  v_and_b32_e32 v8, 31, v1                                               ; schedules/tiles.cpp:222
-  .loc 4 223 0
-  v_mul_lo_u32 v8, v8, s16                                               ; schedules/tiles.cpp:223
+  .loc 4 219 0
+  v_and_b32_e32 v72, 31, v1                                              ; schedules/tiles.cpp:219
+  .loc 4 220 0
+  v_mul_lo_u32 v72, v72, s16                                             ; schedules/tiles.cpp:220
   .loc 4 20 0
-  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:20
+  v_bfe_u32 v73, v1, 5, 1                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v73, 16, v73                                         ; schedules/tiles.cpp:21
   .loc 4 35 0
-  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:35
-  .loc 4 227 0
-  buffer_load_dwordx4 a[0:3], v8, s[52:55], 0 offen                      ; schedules/tiles.cpp:227
-  buffer_load_dwordx4 a[4:7], v8, s[52:55], 0 offen offset:32
-  buffer_load_dwordx4 a[8:11], v8, s[52:55], 0 offen offset:64
-  buffer_load_dwordx4 a[12:15], v8, s[52:55], 0 offen offset:96
-  .loc 2 79 0
-  v_mov_b32_e32 v105, 0                                                  ; schedules/softmax.cpp:79
-  .loc 2 81 0
-  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:81
+  v_add_u32_e32 v72, v72, v73                                            ; schedules/tiles.cpp:35
+  .loc 4 233 0
+  buffer_load_dwordx4 a[0:3], v72, s[52:55], 0 offen                     ; schedules/tiles.cpp:233
+  buffer_load_dwordx4 a[4:7], v72, s[52:55], 0 offen offset:32
+  buffer_load_dwordx4 a[8:11], v72, s[52:55], 0 offen offset:64
+  buffer_load_dwordx4 a[12:15], v72, s[52:55], 0 offen offset:96
+  .loc 2 90 0
+  v_mov_b32_e32 v105, 0                                                  ; schedules/softmax.cpp:90
+  .loc 2 92 0
+  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:92
   v_mov_b32_e32 v89, 0
   v_mov_b32_e32 v90, 0
   v_mov_b32_e32 v91, 0
@@ -553,24 +553,24 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mov_b32_e32 v101, 0
   v_mov_b32_e32 v102, 0
   v_mov_b32_e32 v103, 0
-  .loc 2 82 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:82
-  .loc 2 89 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:89
+  .loc 2 93 0
+  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:93
+  .loc 2 100 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:100
   v_mov_b32_e32 v109, 0
   v_mov_b32_e32 v110, 0
   v_mov_b32_e32 v111, 0
-  .loc 2 90 0
-  v_mov_b32_e32 v106, 0x4b00007f                                         ; schedules/softmax.cpp:90
-  .loc 2 89 0
-  v_mov_b32_e32 v114, 0                                                  ; schedules/softmax.cpp:89
+  .loc 2 101 0
+  v_mov_b32_e32 v106, 0x4b00007f                                         ; schedules/softmax.cpp:101
+  .loc 2 100 0
+  v_mov_b32_e32 v114, 0                                                  ; schedules/softmax.cpp:100
   v_mov_b32_e32 v115, 0
   v_mov_b32_e32 v116, 0
   v_mov_b32_e32 v117, 0
-  .loc 2 90 0
-  v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:90
-  .loc 5 69 0
-  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:69
+  .loc 2 101 0
+  v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:101
+  .loc 5 72 0
+  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:72
   v_mov_b32_e32 v119, 0
   v_mov_b32_e32 v120, 0
   v_mov_b32_e32 v121, 0
@@ -790,42 +790,42 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_mul_i32 s60, s28, 0x80                                               ; schedules/tiles.cpp:64
   .loc 4 65 0
   s_add_u32 s61, s61, 0x4100                                             ; schedules/tiles.cpp:65
-  .loc 2 185 0
-  s_flbit_i32_b32 s62, s48                                               ; schedules/softmax.cpp:185
-  .loc 2 186 0
-  s_add_u32 s62, s62, 15                                                 ; schedules/softmax.cpp:186
-  .loc 2 102 0
-  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:103
-  .loc 2 108 0
-  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:108
-  .loc 2 109 0
-  s_nop 0                                                                ; schedules/softmax.cpp:109
-  .loc 2 110 0
-  v_cndmask_b32_e64 v188, 0, v192, s[64:65]                              ; schedules/softmax.cpp:110
-  v_cndmask_b32_e64 v189, 0, v192, s[64:65]
-  .loc 2 102 0
-  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 4, v192                                     ; schedules/softmax.cpp:103
-  .loc 2 108 0
-  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:108
-  .loc 2 109 0
-  s_nop 0                                                                ; schedules/softmax.cpp:109
-  .loc 2 110 0
-  v_cndmask_b32_e64 v190, 0, v192, s[64:65]                              ; schedules/softmax.cpp:110
-  v_cndmask_b32_e64 v191, 0, v192, s[64:65]
-  .loc 2 102 0
-  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:103
+  .loc 2 196 0
+  s_flbit_i32_b32 s62, s48                                               ; schedules/softmax.cpp:196
+  .loc 2 197 0
+  s_add_u32 s62, s62, 15                                                 ; schedules/softmax.cpp:197
   .loc 2 113 0
-  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:113
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:113
   .loc 2 114 0
-  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:114
-  .loc 2 116 0
-  v_cndmask_b32_e64 v187, v187, v192, s[64:65]                           ; schedules/softmax.cpp:116
+  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:114
+  .loc 2 119 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:119
+  .loc 2 120 0
+  s_nop 0                                                                ; schedules/softmax.cpp:120
+  .loc 2 121 0
+  v_cndmask_b32_e64 v188, 0, v192, s[64:65]                              ; schedules/softmax.cpp:121
+  v_cndmask_b32_e64 v189, 0, v192, s[64:65]
+  .loc 2 113 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:113
+  .loc 2 114 0
+  v_cmp_eq_u32_e64 s[64:65], 4, v192                                     ; schedules/softmax.cpp:114
+  .loc 2 119 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:119
+  .loc 2 120 0
+  s_nop 0                                                                ; schedules/softmax.cpp:120
+  .loc 2 121 0
+  v_cndmask_b32_e64 v190, 0, v192, s[64:65]                              ; schedules/softmax.cpp:121
+  v_cndmask_b32_e64 v191, 0, v192, s[64:65]
+  .loc 2 113 0
+  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:113
+  .loc 2 114 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:114
+  .loc 2 124 0
+  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:124
+  .loc 2 125 0
+  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:125
+  .loc 2 127 0
+  v_cndmask_b32_e64 v187, v187, v192, s[64:65]                           ; schedules/softmax.cpp:127
   .loc 4 20 0
   v_bfe_u32 v192, v1, 0, 3                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -981,19 +981,19 @@ tile_unneeded_3:
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:174
   .loc 6 77 0
   s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:77
-  .loc 7 166 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:166
-  .loc 7 168 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:168
-  .loc 7 171 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:171
+  .loc 7 186 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:186
+  .loc 7 188 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:188
+  .loc 7 191 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:191
 other_group:
-  .loc 7 198 0
-  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:198
-  .loc 7 199 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:199
-  .loc 7 143 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:143
+  .loc 7 227 0
+  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:227
+  .loc 7 228 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:228
+  .loc 7 163 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:163
   .loc 4 201 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:201
   .loc 4 202 0
@@ -1014,82 +1014,82 @@ other_group:
   s_setprio 1                                                            ; schedules/walk.cpp:184
   .loc 6 187 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:63
   v_cndmask_b32_e64 v9, v195, v89, s[70:71]
   v_cndmask_b32_e64 v10, v195, v90, s[72:73]
   v_cndmask_b32_e64 v11, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v13, v195, v93, s[70:71]
   v_cndmask_b32_e64 v14, v195, v94, s[72:73]
   v_cndmask_b32_e64 v15, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v17, v195, v97, s[70:71]
   v_cndmask_b32_e64 v18, v195, v98, s[72:73]
   v_cndmask_b32_e64 v19, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v21, v195, v101, s[70:71]
   v_cndmask_b32_e64 v22, v195, v102, s[72:73]
   v_cndmask_b32_e64 v23, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done                                                    ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done                                                    ; schedules/products.cpp:121
 block_seen:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done                                                    ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done                                                    ; schedules/products.cpp:124
 block_hidden:
-  .loc 5 123 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -1120,84 +1120,84 @@ block_done:
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
   .loc 6 187 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 107 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v25, v195, v89, s[70:71]
   v_cndmask_b32_e64 v26, v195, v90, s[72:73]
   v_cndmask_b32_e64 v27, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v29, v195, v93, s[70:71]
   v_cndmask_b32_e64 v30, v195, v94, s[72:73]
   v_cndmask_b32_e64 v31, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v33, v195, v97, s[70:71]
   v_cndmask_b32_e64 v34, v195, v98, s[72:73]
   v_cndmask_b32_e64 v35, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v37, v195, v101, s[70:71]
   v_cndmask_b32_e64 v38, v195, v102, s[72:73]
   v_cndmask_b32_e64 v39, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:121
 block_seen_2:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:124
 block_hidden_2:
-  .loc 5 123 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -1239,12 +1239,12 @@ block_done_2:
 tile_unneeded_4:
   .loc 6 187 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
@@ -1258,12 +1258,12 @@ block_done_3:
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:174
   .loc 6 187 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 107 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[40:47], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
@@ -1281,84 +1281,84 @@ block_done_4:
   s_mul_i32 s58, s58, s28                                                ; schedules/tiles.cpp:144
   .loc 6 189 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:189
-  .loc 5 107 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v41, v195, v89, s[70:71]
   v_cndmask_b32_e64 v42, v195, v90, s[72:73]
   v_cndmask_b32_e64 v43, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v45, v195, v93, s[70:71]
   v_cndmask_b32_e64 v46, v195, v94, s[72:73]
   v_cndmask_b32_e64 v47, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v49, v195, v97, s[70:71]
   v_cndmask_b32_e64 v50, v195, v98, s[72:73]
   v_cndmask_b32_e64 v51, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v53, v195, v101, s[70:71]
   v_cndmask_b32_e64 v54, v195, v102, s[72:73]
   v_cndmask_b32_e64 v55, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:121
 block_seen_3:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:124
 block_hidden_5:
-  .loc 5 123 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -1400,84 +1400,84 @@ block_done_5:
 tile_unneeded_5:
   .loc 6 189 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:189
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v57, v195, v89, s[70:71]
   v_cndmask_b32_e64 v58, v195, v90, s[72:73]
   v_cndmask_b32_e64 v59, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v61, v195, v93, s[70:71]
   v_cndmask_b32_e64 v62, v195, v94, s[72:73]
   v_cndmask_b32_e64 v63, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v65, v195, v97, s[70:71]
   v_cndmask_b32_e64 v66, v195, v98, s[72:73]
   v_cndmask_b32_e64 v67, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v69, v195, v101, s[70:71]
   v_cndmask_b32_e64 v70, v195, v102, s[72:73]
   v_cndmask_b32_e64 v71, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:121
 block_seen_4:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:124
 block_hidden_6:
-  .loc 5 123 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -1500,38 +1500,38 @@ block_done_6:
   s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:174
   .loc 6 189 0
   s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:189
-  .loc 5 107 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
   .loc 6 189 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:189
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[40:47], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
   .loc 6 196 0
   s_setprio 0                                                            ; schedules/walk.cpp:196
-  .loc 7 146 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:146
+  .loc 7 166 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:166
+  .loc 2 152 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:152
   .loc 2 141 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:141
-  .loc 2 130 0
-  s_nop 12                                                               ; schedules/softmax.cpp:130
-  .loc 2 141 0
-  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:141
-  .loc 2 143 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:143
+  s_nop 12                                                               ; schedules/softmax.cpp:141
+  .loc 2 152 0
+  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:152
+  .loc 2 154 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:154
   v_max3_f32 v113, v113, v43, v44
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v113, v113, v45, v46
@@ -1559,27 +1559,27 @@ block_done_8:
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v107, v107, v37, v38
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 144 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:144
-  v_max_f32_e32 v113, v113, v71
-  .loc 2 145 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:145
-  v_mov_b32_e32 v195, v113
-  .loc 2 130 0
-  s_nop 0                                                                ; schedules/softmax.cpp:130
-  .loc 2 147 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:147
-  v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 148 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:148
-  v_max_f32_e32 v113, v113, v195
   .loc 2 155 0
-  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:155
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:155
+  v_max_f32_e32 v113, v113, v71
   .loc 2 156 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:156
-  v_max_f32_e32 v194, v113, v194
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:156
+  v_mov_b32_e32 v195, v113
+  .loc 2 141 0
+  s_nop 0                                                                ; schedules/softmax.cpp:141
   .loc 2 158 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:158
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:158
+  v_permlane32_swap_b32_e32 v113, v195
+  .loc 2 159 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:159
+  v_max_f32_e32 v113, v113, v195
+  .loc 2 166 0
+  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:166
+  .loc 2 167 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:167
+  v_max_f32_e32 v194, v113, v194
+  .loc 2 169 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:169
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -1611,10 +1611,10 @@ block_done_8:
   v_sub_f32_e32 v37, v37, v194
   v_sub_f32_e32 v38, v38, v194
   v_sub_f32_e32 v39, v39, v194
-  .loc 2 159 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:159
-  .loc 2 158 0
-  v_sub_f32_e32 v40, v40, v194                                           ; schedules/softmax.cpp:158
+  .loc 2 170 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:170
+  .loc 2 169 0
+  v_sub_f32_e32 v40, v40, v194                                           ; schedules/softmax.cpp:169
   v_sub_f32_e32 v41, v41, v194
   v_sub_f32_e32 v42, v42, v194
   v_sub_f32_e32 v43, v43, v194
@@ -1646,10 +1646,10 @@ block_done_8:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 159 0
-  v_sub_f32_e32 v113, v113, v194                                         ; schedules/softmax.cpp:159
-  .loc 2 162 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:162
+  .loc 2 170 0
+  v_sub_f32_e32 v113, v113, v194                                         ; schedules/softmax.cpp:170
+  .loc 2 173 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:173
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -1665,14 +1665,14 @@ block_done_8:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 177 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:177
+  .loc 2 188 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 178 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:178
+  .loc 2 189 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -1680,8 +1680,8 @@ block_done_8:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1689,8 +1689,8 @@ block_done_8:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1698,8 +1698,8 @@ block_done_8:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -1707,8 +1707,8 @@ block_done_8:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1716,8 +1716,8 @@ block_done_8:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1725,8 +1725,8 @@ block_done_8:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -1734,8 +1734,8 @@ block_done_8:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1743,8 +1743,8 @@ block_done_8:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1752,8 +1752,8 @@ block_done_8:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -1761,8 +1761,8 @@ block_done_8:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1770,8 +1770,8 @@ block_done_8:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1779,12 +1779,12 @@ block_done_8:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 326 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 337 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:337
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -1792,14 +1792,14 @@ block_done_8:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -1807,14 +1807,14 @@ block_done_8:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -1822,14 +1822,14 @@ block_done_8:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -1837,14 +1837,14 @@ block_done_8:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -1852,8 +1852,8 @@ block_done_8:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1861,8 +1861,8 @@ block_done_8:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1870,8 +1870,8 @@ block_done_8:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -1879,8 +1879,8 @@ block_done_8:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1888,8 +1888,8 @@ block_done_8:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1897,8 +1897,8 @@ block_done_8:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -1906,8 +1906,8 @@ block_done_8:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1915,8 +1915,8 @@ block_done_8:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1924,8 +1924,8 @@ block_done_8:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -1933,8 +1933,8 @@ block_done_8:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1942,8 +1942,8 @@ block_done_8:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1951,12 +1951,12 @@ block_done_8:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 326 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 337 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -1964,14 +1964,14 @@ block_done_8:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -1979,14 +1979,14 @@ block_done_8:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -1994,14 +1994,14 @@ block_done_8:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -2009,11 +2009,11 @@ block_done_8:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 6 10 0
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
@@ -2029,10 +2029,10 @@ block_done_8:
   v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:103
   .loc 6 104 0
   v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:104
-  .loc 7 55 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
-  .loc 7 56 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:56
+  .loc 7 61 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
+  .loc 7 62 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:62
   .loc 4 201 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:201
   .loc 4 202 0
@@ -2050,15 +2050,15 @@ block_done_8:
   .loc 4 202 0
   ds_read_b128 a[44:47], v182 offset:4704                                ; schedules/tiles.cpp:202
 no_more_scores:
-  .loc 7 148 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:148
-  .loc 7 109 0
-  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:109
-  .loc 7 110 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:110
+  .loc 7 168 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:168
+  .loc 7 129 0
+  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:129
+  .loc 7 130 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:130
 whole_tiles:
-  .loc 7 112 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:112
+  .loc 7 132 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:132
   .loc 6 184 0
   s_setprio 1                                                            ; schedules/walk.cpp:184
   .loc 6 187 0
@@ -2197,8 +2197,8 @@ tile_unneeded_7:
   ds_read_b64_tr_b8 a[46:47], v183 offset:864
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[16:17], v183 offset:8320                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[18:19], v183 offset:8576
@@ -2206,8 +2206,8 @@ tile_unneeded_7:
   ds_read_b64_tr_b8 a[22:23], v183 offset:9088
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[26:27], v183 offset:8608
@@ -2215,8 +2215,8 @@ tile_unneeded_7:
   ds_read_b64_tr_b8 a[30:31], v183 offset:9120
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[32:33], v183 offset:8384                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[34:35], v183 offset:8640
@@ -2224,10 +2224,10 @@ tile_unneeded_7:
   ds_read_b64_tr_b8 a[38:39], v183 offset:9152
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[40:41], v183 offset:8416                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[42:43], v183 offset:8672
@@ -2235,31 +2235,31 @@ tile_unneeded_7:
   ds_read_b64_tr_b8 a[46:47], v183 offset:9184
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 6 189 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 6 189 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 6 189 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:189
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 6 196 0
   s_setprio 0                                                            ; schedules/walk.cpp:196
-  .loc 7 114 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:114
-  .loc 2 141 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:141
+  .loc 7 134 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:134
+  .loc 2 152 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:152
   v_max3_f32 v113, v40, v41, v42
-  .loc 2 143 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:143
+  .loc 2 154 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:154
   v_max3_f32 v113, v113, v43, v44
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v113, v113, v45, v46
@@ -2287,56 +2287,56 @@ tile_unneeded_7:
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v107, v107, v37, v38
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 144 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:144
+  .loc 2 155 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:155
   v_max_f32_e32 v113, v113, v71
-  .loc 2 145 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:145
+  .loc 2 156 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:156
   v_mov_b32_e32 v195, v113
-  .loc 2 170 0
-  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:170
+  .loc 2 181 0
+  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:181
   v_lshlrev_b32_e32 v197, 23, v112
-  .loc 2 172 0
-  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:172
+  .loc 2 183 0
+  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:183
   v_fma_f32 v104, v197, v114, v104
-  .loc 2 173 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:173
+  .loc 2 184 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:184
   v_mov_b32_e32 v114, 0
-  .loc 2 147 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:147
+  .loc 2 158 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:158
   v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 148 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:148
+  .loc 2 159 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:159
   v_max_f32_e32 v113, v113, v195
-  .loc 2 177 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:177
+  .loc 2 188 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 178 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:178
+  .loc 2 189 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 193 0
-  s_flbit_i32_b32 s67, s63                                               ; schedules/softmax.cpp:193
-  .loc 2 194 0
-  s_sub_u32 s67, s62, s67                                                ; schedules/softmax.cpp:194
   .loc 2 204 0
-  v_add_lshl_u32 v194, v106, s67, 23                                     ; schedules/softmax.cpp:204
-  v_add_lshl_u32 v195, v112, s67, 23
+  s_flbit_i32_b32 s67, s63                                               ; schedules/softmax.cpp:204
   .loc 2 205 0
-  v_cmp_lt_f32_e64 s[68:69], 0, v107                                     ; schedules/softmax.cpp:205
+  s_sub_u32 s67, s62, s67                                                ; schedules/softmax.cpp:205
+  .loc 2 215 0
+  v_add_lshl_u32 v194, v106, s67, 23                                     ; schedules/softmax.cpp:215
+  v_add_lshl_u32 v195, v112, s67, 23
+  .loc 2 216 0
+  v_cmp_lt_f32_e64 s[68:69], 0, v107                                     ; schedules/softmax.cpp:216
   v_cmp_lt_f32_e64 s[72:73], 0, v113
-  .loc 2 206 0
-  v_cmp_lt_f32_e64 s[70:71], v104, v194                                  ; schedules/softmax.cpp:206
+  .loc 2 217 0
+  v_cmp_lt_f32_e64 s[70:71], v104, v194                                  ; schedules/softmax.cpp:217
   v_cmp_lt_f32_e64 s[74:75], v104, v195
-  .loc 2 207 0
-  s_and_b64 vcc, s[70:71], s[68:69]                                      ; schedules/softmax.cpp:207
-  .loc 2 209 0
-  s_and_b64 s[74:75], s[74:75], s[72:73]                                 ; schedules/softmax.cpp:209
-  .loc 2 210 0
-  s_or_b64 vcc, vcc, s[74:75]                                            ; schedules/softmax.cpp:210
-  .loc 2 212 0
-  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:212
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:307
+  .loc 2 218 0
+  s_and_b64 vcc, s[70:71], s[68:69]                                      ; schedules/softmax.cpp:218
+  .loc 2 220 0
+  s_and_b64 s[74:75], s[74:75], s[72:73]                                 ; schedules/softmax.cpp:220
+  .loc 2 221 0
+  s_or_b64 vcc, vcc, s[74:75]                                            ; schedules/softmax.cpp:221
+  .loc 2 223 0
+  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:223
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -2344,8 +2344,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2353,8 +2353,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2362,8 +2362,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -2371,8 +2371,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2380,8 +2380,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2389,8 +2389,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -2398,8 +2398,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2407,8 +2407,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2416,8 +2416,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -2425,8 +2425,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2434,8 +2434,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2443,12 +2443,12 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 326 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 337 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:337
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -2456,14 +2456,14 @@ tile_unneeded_7:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -2471,14 +2471,14 @@ tile_unneeded_7:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -2486,14 +2486,14 @@ tile_unneeded_7:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -2501,14 +2501,14 @@ tile_unneeded_7:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -2516,8 +2516,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2525,8 +2525,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2534,8 +2534,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -2543,8 +2543,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2552,8 +2552,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2561,8 +2561,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -2570,8 +2570,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2579,8 +2579,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2588,8 +2588,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -2597,8 +2597,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2606,8 +2606,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2615,12 +2615,12 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 326 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 337 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -2628,14 +2628,14 @@ tile_unneeded_7:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -2643,14 +2643,14 @@ tile_unneeded_7:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -2658,14 +2658,14 @@ tile_unneeded_7:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -2673,11 +2673,11 @@ tile_unneeded_7:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
 weighed:
   .loc 6 10 0
@@ -2694,10 +2694,10 @@ weighed:
   v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:103
   .loc 6 104 0
   v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:104
-  .loc 7 55 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
-  .loc 7 56 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:56
+  .loc 7 61 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
+  .loc 7 62 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:62
   .loc 4 201 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:201
   .loc 4 202 0
@@ -2715,33 +2715,33 @@ weighed:
   .loc 4 202 0
   ds_read_b128 a[44:47], v182 offset:4704                                ; schedules/tiles.cpp:202
 no_more_scores_2:
-  .loc 7 116 0
-  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:116
-  .loc 7 117 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:117
-  .loc 7 118 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:118
-  .loc 7 119 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:119
+  .loc 7 136 0
+  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:136
+  .loc 7 137 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:137
+  .loc 7 138 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:138
+  .loc 7 139 0
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:139
 references_rise:
-  .loc 2 216 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:216
-  .loc 2 217 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:217
+  .loc 2 227 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:227
+  .loc 2 228 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:228
   v_max_f32_e32 v194, v113, v194
-  .loc 2 218 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:218
+  .loc 2 229 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:229
   v_sub_f32_e32 v113, v113, v194
-  .loc 2 177 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:177
+  .loc 2 188 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 178 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:178
+  .loc 2 189 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 233 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:233
-  .loc 2 234 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:234
+  .loc 2 244 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:244
+  .loc 2 245 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:245
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -2757,12 +2757,12 @@ references_rise:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 235 0
-  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:235
-  .loc 2 236 0
-  s_nop 0                                                                ; schedules/softmax.cpp:236
-  .loc 5 76 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:76
+  .loc 2 246 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:246
+  .loc 2 247 0
+  s_nop 0                                                                ; schedules/softmax.cpp:247
+  .loc 5 79 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -2826,18 +2826,18 @@ references_rise:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 2 238 0
-  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:238
-  .loc 2 239 0
-  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:239
-  .loc 2 246 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:246
-  .loc 2 247 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:247
-  .loc 2 248 0
-  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:248
-  .loc 2 225 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:225
+  .loc 2 249 0
+  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:249
+  .loc 2 250 0
+  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:250
+  .loc 2 257 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:257
+  .loc 2 258 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:258
+  .loc 2 259 0
+  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:259
+  .loc 2 236 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:236
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -2901,13 +2901,13 @@ references_rise:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 250 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:250
+  .loc 2 261 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:261
 rise_is_small:
-  .loc 2 301 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:301
-  .loc 2 305 0
-  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:305
+  .loc 2 312 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:312
+  .loc 2 316 0
+  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:316
   v_fma_f32 v73, v9, s45, -v196
   v_fma_f32 v74, v10, s45, -v196
   v_fma_f32 v75, v11, s45, -v196
@@ -2915,8 +2915,8 @@ rise_is_small:
   v_fma_f32 v77, v13, s45, -v196
   v_fma_f32 v78, v14, s45, -v196
   v_fma_f32 v79, v15, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2924,8 +2924,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2933,8 +2933,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 305 0
-  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v73, v17, s45, -v196
   v_fma_f32 v74, v18, s45, -v196
   v_fma_f32 v75, v19, s45, -v196
@@ -2942,8 +2942,8 @@ rise_is_small:
   v_fma_f32 v77, v21, s45, -v196
   v_fma_f32 v78, v22, s45, -v196
   v_fma_f32 v79, v23, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2951,8 +2951,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2960,8 +2960,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 305 0
-  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v73, v25, s45, -v196
   v_fma_f32 v74, v26, s45, -v196
   v_fma_f32 v75, v27, s45, -v196
@@ -2969,8 +2969,8 @@ rise_is_small:
   v_fma_f32 v77, v29, s45, -v196
   v_fma_f32 v78, v30, s45, -v196
   v_fma_f32 v79, v31, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2978,8 +2978,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2987,8 +2987,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 305 0
-  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v73, v33, s45, -v196
   v_fma_f32 v74, v34, s45, -v196
   v_fma_f32 v75, v35, s45, -v196
@@ -2996,8 +2996,8 @@ rise_is_small:
   v_fma_f32 v77, v37, s45, -v196
   v_fma_f32 v78, v38, s45, -v196
   v_fma_f32 v79, v39, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3005,8 +3005,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3014,14 +3014,14 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 323 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:323
-  .loc 2 326 0
-  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 334 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:334
+  .loc 2 337 0
+  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:337
   v_fma_f32 v9, v9, s46, v195
   v_fma_f32 v10, v10, s46, v195
   v_fma_f32 v11, v11, s46, v195
@@ -3029,14 +3029,14 @@ rise_is_small:
   v_fma_f32 v13, v13, s46, v195
   v_fma_f32 v14, v14, s46, v195
   v_fma_f32 v15, v15, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v17, v17, s46, v195
   v_fma_f32 v18, v18, s46, v195
   v_fma_f32 v19, v19, s46, v195
@@ -3044,14 +3044,14 @@ rise_is_small:
   v_fma_f32 v21, v21, s46, v195
   v_fma_f32 v22, v22, s46, v195
   v_fma_f32 v23, v23, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v25, v25, s46, v195
   v_fma_f32 v26, v26, s46, v195
   v_fma_f32 v27, v27, s46, v195
@@ -3059,14 +3059,14 @@ rise_is_small:
   v_fma_f32 v29, v29, s46, v195
   v_fma_f32 v30, v30, s46, v195
   v_fma_f32 v31, v31, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v33, v33, s46, v195
   v_fma_f32 v34, v34, s46, v195
   v_fma_f32 v35, v35, s46, v195
@@ -3074,16 +3074,16 @@ rise_is_small:
   v_fma_f32 v37, v37, s46, v195
   v_fma_f32 v38, v38, s46, v195
   v_fma_f32 v39, v39, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:301
-  .loc 2 305 0
-  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 312 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:312
+  .loc 2 316 0
+  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v81, v41, s45, -v196
   v_fma_f32 v82, v42, s45, -v196
   v_fma_f32 v83, v43, s45, -v196
@@ -3091,8 +3091,8 @@ rise_is_small:
   v_fma_f32 v85, v45, s45, -v196
   v_fma_f32 v86, v46, s45, -v196
   v_fma_f32 v87, v47, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3100,8 +3100,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3109,8 +3109,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 305 0
-  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v81, v49, s45, -v196
   v_fma_f32 v82, v50, s45, -v196
   v_fma_f32 v83, v51, s45, -v196
@@ -3118,8 +3118,8 @@ rise_is_small:
   v_fma_f32 v85, v53, s45, -v196
   v_fma_f32 v86, v54, s45, -v196
   v_fma_f32 v87, v55, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3127,8 +3127,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3136,8 +3136,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 305 0
-  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v81, v57, s45, -v196
   v_fma_f32 v82, v58, s45, -v196
   v_fma_f32 v83, v59, s45, -v196
@@ -3145,8 +3145,8 @@ rise_is_small:
   v_fma_f32 v85, v61, s45, -v196
   v_fma_f32 v86, v62, s45, -v196
   v_fma_f32 v87, v63, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3154,8 +3154,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3163,8 +3163,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 305 0
-  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v81, v65, s45, -v196
   v_fma_f32 v82, v66, s45, -v196
   v_fma_f32 v83, v67, s45, -v196
@@ -3172,8 +3172,8 @@ rise_is_small:
   v_fma_f32 v85, v69, s45, -v196
   v_fma_f32 v86, v70, s45, -v196
   v_fma_f32 v87, v71, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3181,8 +3181,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3190,14 +3190,14 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 323 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:323
-  .loc 2 326 0
-  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 334 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:334
+  .loc 2 337 0
+  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v41, v41, s46, v195
   v_fma_f32 v42, v42, s46, v195
   v_fma_f32 v43, v43, s46, v195
@@ -3205,14 +3205,14 @@ rise_is_small:
   v_fma_f32 v45, v45, s46, v195
   v_fma_f32 v46, v46, s46, v195
   v_fma_f32 v47, v47, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v48, v48, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v48, v48, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v49, v49, s46, v195
   v_fma_f32 v50, v50, s46, v195
   v_fma_f32 v51, v51, s46, v195
@@ -3220,14 +3220,14 @@ rise_is_small:
   v_fma_f32 v53, v53, s46, v195
   v_fma_f32 v54, v54, s46, v195
   v_fma_f32 v55, v55, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v56, v56, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v56, v56, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v57, v57, s46, v195
   v_fma_f32 v58, v58, s46, v195
   v_fma_f32 v59, v59, s46, v195
@@ -3235,14 +3235,14 @@ rise_is_small:
   v_fma_f32 v61, v61, s46, v195
   v_fma_f32 v62, v62, s46, v195
   v_fma_f32 v63, v63, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v64, v64, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v64, v64, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v65, v65, s46, v195
   v_fma_f32 v66, v66, s46, v195
   v_fma_f32 v67, v67, s46, v195
@@ -3250,101 +3250,101 @@ rise_is_small:
   v_fma_f32 v69, v69, s46, v195
   v_fma_f32 v70, v70, s46, v195
   v_fma_f32 v71, v71, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 7 101 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:101
+  .loc 7 121 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:121
 whole_tiles_done:
-  .loc 7 129 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:129
-  .loc 7 130 0
-  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:130
-  .loc 7 131 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:131
+  .loc 7 149 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:149
+  .loc 7 150 0
+  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:150
+  .loc 7 151 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:151
   .loc 6 184 0
   s_setprio 1                                                            ; schedules/walk.cpp:184
   .loc 6 187 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:63
   v_cndmask_b32_e64 v9, v195, v89, s[70:71]
   v_cndmask_b32_e64 v10, v195, v90, s[72:73]
   v_cndmask_b32_e64 v11, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v13, v195, v93, s[70:71]
   v_cndmask_b32_e64 v14, v195, v94, s[72:73]
   v_cndmask_b32_e64 v15, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v17, v195, v97, s[70:71]
   v_cndmask_b32_e64 v18, v195, v98, s[72:73]
   v_cndmask_b32_e64 v19, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v21, v195, v101, s[70:71]
   v_cndmask_b32_e64 v22, v195, v102, s[72:73]
   v_cndmask_b32_e64 v23, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:121
 block_seen_5:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:124
 block_hidden_9:
-  .loc 5 123 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -3367,84 +3367,84 @@ block_done_9:
   ds_read_b128 a[20:23], v182 offset:8352                                ; schedules/tiles.cpp:202
   .loc 6 187 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 107 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v25, v195, v89, s[70:71]
   v_cndmask_b32_e64 v26, v195, v90, s[72:73]
   v_cndmask_b32_e64 v27, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v29, v195, v93, s[70:71]
   v_cndmask_b32_e64 v30, v195, v94, s[72:73]
   v_cndmask_b32_e64 v31, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v33, v195, v97, s[70:71]
   v_cndmask_b32_e64 v34, v195, v98, s[72:73]
   v_cndmask_b32_e64 v35, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v37, v195, v101, s[70:71]
   v_cndmask_b32_e64 v38, v195, v102, s[72:73]
   v_cndmask_b32_e64 v39, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:121
 block_seen_6:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:124
 block_hidden_10:
-  .loc 5 123 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -3467,12 +3467,12 @@ block_done_10:
   ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:202
   .loc 6 187 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_11:
@@ -3482,12 +3482,12 @@ block_done_11:
   ds_read_b128 a[36:39], v182 offset:12512                               ; schedules/tiles.cpp:202
   .loc 6 187 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 107 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[40:47], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_12:
@@ -3497,84 +3497,84 @@ block_done_12:
   ds_read_b128 a[44:47], v182 offset:13024                               ; schedules/tiles.cpp:202
   .loc 6 189 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:189
-  .loc 5 107 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v41, v195, v89, s[70:71]
   v_cndmask_b32_e64 v42, v195, v90, s[72:73]
   v_cndmask_b32_e64 v43, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v45, v195, v93, s[70:71]
   v_cndmask_b32_e64 v46, v195, v94, s[72:73]
   v_cndmask_b32_e64 v47, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v49, v195, v97, s[70:71]
   v_cndmask_b32_e64 v50, v195, v98, s[72:73]
   v_cndmask_b32_e64 v51, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v53, v195, v101, s[70:71]
   v_cndmask_b32_e64 v54, v195, v102, s[72:73]
   v_cndmask_b32_e64 v55, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:121
 block_seen_7:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:124
 block_hidden_13:
-  .loc 5 123 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -3598,84 +3598,84 @@ block_done_13:
   ds_read_b64_tr_b8 a[22:23], v183 offset:768
   .loc 6 189 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v57, v195, v89, s[70:71]
   v_cndmask_b32_e64 v58, v195, v90, s[72:73]
   v_cndmask_b32_e64 v59, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v61, v195, v93, s[70:71]
   v_cndmask_b32_e64 v62, v195, v94, s[72:73]
   v_cndmask_b32_e64 v63, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v65, v195, v97, s[70:71]
   v_cndmask_b32_e64 v66, v195, v98, s[72:73]
   v_cndmask_b32_e64 v67, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v69, v195, v101, s[70:71]
   v_cndmask_b32_e64 v70, v195, v102, s[72:73]
   v_cndmask_b32_e64 v71, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:121
 block_seen_8:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:124
 block_hidden_14:
-  .loc 5 123 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -3699,12 +3699,12 @@ block_done_14:
   ds_read_b64_tr_b8 a[30:31], v183 offset:800
   .loc 6 189 0
   s_waitcnt lgkmcnt(10)                                                  ; schedules/walk.cpp:189
-  .loc 5 107 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
@@ -3715,12 +3715,12 @@ block_done_15:
   ds_read_b64_tr_b8 a[38:39], v183 offset:832
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:109
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[40:47], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_16:
@@ -3731,8 +3731,8 @@ block_done_16:
   ds_read_b64_tr_b8 a[46:47], v183 offset:864
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[16:17], v183 offset:8320                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[18:19], v183 offset:8576
@@ -3740,8 +3740,8 @@ block_done_16:
   ds_read_b64_tr_b8 a[22:23], v183 offset:9088
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[26:27], v183 offset:8608
@@ -3749,8 +3749,8 @@ block_done_16:
   ds_read_b64_tr_b8 a[30:31], v183 offset:9120
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[32:33], v183 offset:8384                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[34:35], v183 offset:8640
@@ -3758,10 +3758,10 @@ block_done_16:
   ds_read_b64_tr_b8 a[38:39], v183 offset:9152
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[40:41], v183 offset:8416                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[42:43], v183 offset:8672
@@ -3769,59 +3769,59 @@ block_done_16:
   ds_read_b64_tr_b8 a[46:47], v183 offset:9184
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden:
   .loc 6 189 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_2:
   .loc 6 189 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:189
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_3:
   .loc 6 189 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:189
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:162
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:165
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_4:
   .loc 6 196 0
   s_setprio 0                                                            ; schedules/walk.cpp:196
-  .loc 7 133 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:133
-  .loc 2 141 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:141
+  .loc 7 153 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:153
+  .loc 2 152 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:152
   v_max3_f32 v113, v40, v41, v42
-  .loc 2 143 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:143
+  .loc 2 154 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:154
   v_max3_f32 v113, v113, v43, v44
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v113, v113, v45, v46
@@ -3849,56 +3849,56 @@ half_hidden_4:
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v107, v107, v37, v38
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 144 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:144
+  .loc 2 155 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:155
   v_max_f32_e32 v113, v113, v71
-  .loc 2 145 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:145
+  .loc 2 156 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:156
   v_mov_b32_e32 v195, v113
-  .loc 2 170 0
-  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:170
+  .loc 2 181 0
+  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:181
   v_lshlrev_b32_e32 v197, 23, v112
-  .loc 2 172 0
-  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:172
+  .loc 2 183 0
+  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:183
   v_fma_f32 v104, v197, v114, v104
-  .loc 2 173 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:173
+  .loc 2 184 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:184
   v_mov_b32_e32 v114, 0
-  .loc 2 147 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:147
+  .loc 2 158 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:158
   v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 148 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:148
+  .loc 2 159 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:159
   v_max_f32_e32 v113, v113, v195
-  .loc 2 177 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:177
+  .loc 2 188 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 178 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:178
+  .loc 2 189 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 193 0
-  s_flbit_i32_b32 s67, s63                                               ; schedules/softmax.cpp:193
-  .loc 2 194 0
-  s_sub_u32 s67, s62, s67                                                ; schedules/softmax.cpp:194
   .loc 2 204 0
-  v_add_lshl_u32 v194, v106, s67, 23                                     ; schedules/softmax.cpp:204
-  v_add_lshl_u32 v195, v112, s67, 23
+  s_flbit_i32_b32 s67, s63                                               ; schedules/softmax.cpp:204
   .loc 2 205 0
-  v_cmp_lt_f32_e64 s[68:69], 0, v107                                     ; schedules/softmax.cpp:205
+  s_sub_u32 s67, s62, s67                                                ; schedules/softmax.cpp:205
+  .loc 2 215 0
+  v_add_lshl_u32 v194, v106, s67, 23                                     ; schedules/softmax.cpp:215
+  v_add_lshl_u32 v195, v112, s67, 23
+  .loc 2 216 0
+  v_cmp_lt_f32_e64 s[68:69], 0, v107                                     ; schedules/softmax.cpp:216
   v_cmp_lt_f32_e64 s[72:73], 0, v113
-  .loc 2 206 0
-  v_cmp_lt_f32_e64 s[70:71], v104, v194                                  ; schedules/softmax.cpp:206
+  .loc 2 217 0
+  v_cmp_lt_f32_e64 s[70:71], v104, v194                                  ; schedules/softmax.cpp:217
   v_cmp_lt_f32_e64 s[74:75], v104, v195
-  .loc 2 207 0
-  s_and_b64 vcc, s[70:71], s[68:69]                                      ; schedules/softmax.cpp:207
-  .loc 2 209 0
-  s_and_b64 s[74:75], s[74:75], s[72:73]                                 ; schedules/softmax.cpp:209
-  .loc 2 210 0
-  s_or_b64 vcc, vcc, s[74:75]                                            ; schedules/softmax.cpp:210
-  .loc 2 212 0
-  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:212
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:307
+  .loc 2 218 0
+  s_and_b64 vcc, s[70:71], s[68:69]                                      ; schedules/softmax.cpp:218
+  .loc 2 220 0
+  s_and_b64 s[74:75], s[74:75], s[72:73]                                 ; schedules/softmax.cpp:220
+  .loc 2 221 0
+  s_or_b64 vcc, vcc, s[74:75]                                            ; schedules/softmax.cpp:221
+  .loc 2 223 0
+  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:223
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -3906,8 +3906,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3915,8 +3915,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3924,8 +3924,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -3933,8 +3933,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3942,8 +3942,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3951,8 +3951,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -3960,8 +3960,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3969,8 +3969,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3978,8 +3978,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -3987,8 +3987,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3996,8 +3996,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4005,12 +4005,12 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 326 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 337 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:337
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -4018,14 +4018,14 @@ half_hidden_4:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -4033,14 +4033,14 @@ half_hidden_4:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -4048,14 +4048,14 @@ half_hidden_4:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -4063,14 +4063,14 @@ half_hidden_4:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -4078,8 +4078,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4087,8 +4087,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4096,8 +4096,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -4105,8 +4105,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4114,8 +4114,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4123,8 +4123,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -4132,8 +4132,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4141,8 +4141,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4150,8 +4150,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 307 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:307
+  .loc 2 318 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:318
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -4159,8 +4159,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4168,8 +4168,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4177,12 +4177,12 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 326 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 337 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -4190,14 +4190,14 @@ half_hidden_4:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -4205,14 +4205,14 @@ half_hidden_4:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -4220,14 +4220,14 @@ half_hidden_4:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:337
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -4235,11 +4235,11 @@ half_hidden_4:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
 weighed_2:
   .loc 6 10 0
@@ -4256,10 +4256,10 @@ weighed_2:
   v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:103
   .loc 6 104 0
   v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:104
-  .loc 7 55 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
-  .loc 7 56 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:56
+  .loc 7 61 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
+  .loc 7 62 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:62
   .loc 4 201 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:201
   .loc 4 202 0
@@ -4277,27 +4277,27 @@ weighed_2:
   .loc 4 202 0
   ds_read_b128 a[44:47], v182 offset:4704                                ; schedules/tiles.cpp:202
 no_more_scores_3:
-  .loc 7 135 0
-  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:135
+  .loc 7 155 0
+  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:155
 references_rise_2:
-  .loc 2 216 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:216
-  .loc 2 217 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:217
+  .loc 2 227 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:227
+  .loc 2 228 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:228
   v_max_f32_e32 v194, v113, v194
-  .loc 2 218 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:218
+  .loc 2 229 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:229
   v_sub_f32_e32 v113, v113, v194
-  .loc 2 177 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:177
+  .loc 2 188 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 178 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:178
+  .loc 2 189 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 233 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:233
-  .loc 2 234 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:234
+  .loc 2 244 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:244
+  .loc 2 245 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:245
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -4313,12 +4313,12 @@ references_rise_2:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 235 0
-  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:235
-  .loc 2 236 0
-  s_nop 0                                                                ; schedules/softmax.cpp:236
-  .loc 5 76 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:76
+  .loc 2 246 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:246
+  .loc 2 247 0
+  s_nop 0                                                                ; schedules/softmax.cpp:247
+  .loc 5 79 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -4382,18 +4382,18 @@ references_rise_2:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 2 238 0
-  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:238
-  .loc 2 239 0
-  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:239
-  .loc 2 246 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:246
-  .loc 2 247 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:247
-  .loc 2 248 0
-  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:248
-  .loc 2 225 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:225
+  .loc 2 249 0
+  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:249
+  .loc 2 250 0
+  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:250
+  .loc 2 257 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:257
+  .loc 2 258 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:258
+  .loc 2 259 0
+  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:259
+  .loc 2 236 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:236
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -4457,13 +4457,13 @@ references_rise_2:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 250 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:250
+  .loc 2 261 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:261
 rise_is_small_2:
-  .loc 2 301 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:301
-  .loc 2 305 0
-  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:305
+  .loc 2 312 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:312
+  .loc 2 316 0
+  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:316
   v_fma_f32 v73, v9, s45, -v196
   v_fma_f32 v74, v10, s45, -v196
   v_fma_f32 v75, v11, s45, -v196
@@ -4471,8 +4471,8 @@ rise_is_small_2:
   v_fma_f32 v77, v13, s45, -v196
   v_fma_f32 v78, v14, s45, -v196
   v_fma_f32 v79, v15, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4480,8 +4480,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4489,8 +4489,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 305 0
-  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v73, v17, s45, -v196
   v_fma_f32 v74, v18, s45, -v196
   v_fma_f32 v75, v19, s45, -v196
@@ -4498,8 +4498,8 @@ rise_is_small_2:
   v_fma_f32 v77, v21, s45, -v196
   v_fma_f32 v78, v22, s45, -v196
   v_fma_f32 v79, v23, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4507,8 +4507,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4516,8 +4516,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 305 0
-  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v73, v25, s45, -v196
   v_fma_f32 v74, v26, s45, -v196
   v_fma_f32 v75, v27, s45, -v196
@@ -4525,8 +4525,8 @@ rise_is_small_2:
   v_fma_f32 v77, v29, s45, -v196
   v_fma_f32 v78, v30, s45, -v196
   v_fma_f32 v79, v31, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4534,8 +4534,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4543,8 +4543,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 305 0
-  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v73, v33, s45, -v196
   v_fma_f32 v74, v34, s45, -v196
   v_fma_f32 v75, v35, s45, -v196
@@ -4552,8 +4552,8 @@ rise_is_small_2:
   v_fma_f32 v77, v37, s45, -v196
   v_fma_f32 v78, v38, s45, -v196
   v_fma_f32 v79, v39, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4561,8 +4561,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 310 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4570,14 +4570,14 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 323 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:323
-  .loc 2 326 0
-  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 334 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:334
+  .loc 2 337 0
+  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:337
   v_fma_f32 v9, v9, s46, v195
   v_fma_f32 v10, v10, s46, v195
   v_fma_f32 v11, v11, s46, v195
@@ -4585,14 +4585,14 @@ rise_is_small_2:
   v_fma_f32 v13, v13, s46, v195
   v_fma_f32 v14, v14, s46, v195
   v_fma_f32 v15, v15, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v17, v17, s46, v195
   v_fma_f32 v18, v18, s46, v195
   v_fma_f32 v19, v19, s46, v195
@@ -4600,14 +4600,14 @@ rise_is_small_2:
   v_fma_f32 v21, v21, s46, v195
   v_fma_f32 v22, v22, s46, v195
   v_fma_f32 v23, v23, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v25, v25, s46, v195
   v_fma_f32 v26, v26, s46, v195
   v_fma_f32 v27, v27, s46, v195
@@ -4615,14 +4615,14 @@ rise_is_small_2:
   v_fma_f32 v29, v29, s46, v195
   v_fma_f32 v30, v30, s46, v195
   v_fma_f32 v31, v31, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v33, v33, s46, v195
   v_fma_f32 v34, v34, s46, v195
   v_fma_f32 v35, v35, s46, v195
@@ -4630,16 +4630,16 @@ rise_is_small_2:
   v_fma_f32 v37, v37, s46, v195
   v_fma_f32 v38, v38, s46, v195
   v_fma_f32 v39, v39, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 301 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:301
-  .loc 2 305 0
-  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 312 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:312
+  .loc 2 316 0
+  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v81, v41, s45, -v196
   v_fma_f32 v82, v42, s45, -v196
   v_fma_f32 v83, v43, s45, -v196
@@ -4647,8 +4647,8 @@ rise_is_small_2:
   v_fma_f32 v85, v45, s45, -v196
   v_fma_f32 v86, v46, s45, -v196
   v_fma_f32 v87, v47, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4656,8 +4656,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4665,8 +4665,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 305 0
-  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v81, v49, s45, -v196
   v_fma_f32 v82, v50, s45, -v196
   v_fma_f32 v83, v51, s45, -v196
@@ -4674,8 +4674,8 @@ rise_is_small_2:
   v_fma_f32 v85, v53, s45, -v196
   v_fma_f32 v86, v54, s45, -v196
   v_fma_f32 v87, v55, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4683,8 +4683,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4692,8 +4692,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 305 0
-  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v81, v57, s45, -v196
   v_fma_f32 v82, v58, s45, -v196
   v_fma_f32 v83, v59, s45, -v196
@@ -4701,8 +4701,8 @@ rise_is_small_2:
   v_fma_f32 v85, v61, s45, -v196
   v_fma_f32 v86, v62, s45, -v196
   v_fma_f32 v87, v63, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4710,8 +4710,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4719,8 +4719,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 305 0
-  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:305
+  .loc 2 316 0
+  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:316
   v_fma_f32 v81, v65, s45, -v196
   v_fma_f32 v82, v66, s45, -v196
   v_fma_f32 v83, v67, s45, -v196
@@ -4728,8 +4728,8 @@ rise_is_small_2:
   v_fma_f32 v85, v69, s45, -v196
   v_fma_f32 v86, v70, s45, -v196
   v_fma_f32 v87, v71, s45, -v196
-  .loc 2 308 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:308
+  .loc 2 319 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4737,8 +4737,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 310 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:310
+  .loc 2 321 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4746,14 +4746,14 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 321 0
-  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:321
-  .loc 2 322 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:322
-  .loc 2 323 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:323
-  .loc 2 326 0
-  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 332 0
+  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:332
+  .loc 2 333 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:333
+  .loc 2 334 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:334
+  .loc 2 337 0
+  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v41, v41, s46, v195
   v_fma_f32 v42, v42, s46, v195
   v_fma_f32 v43, v43, s46, v195
@@ -4761,14 +4761,14 @@ rise_is_small_2:
   v_fma_f32 v45, v45, s46, v195
   v_fma_f32 v46, v46, s46, v195
   v_fma_f32 v47, v47, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v48, v48, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v48, v48, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v49, v49, s46, v195
   v_fma_f32 v50, v50, s46, v195
   v_fma_f32 v51, v51, s46, v195
@@ -4776,14 +4776,14 @@ rise_is_small_2:
   v_fma_f32 v53, v53, s46, v195
   v_fma_f32 v54, v54, s46, v195
   v_fma_f32 v55, v55, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v56, v56, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v56, v56, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v57, v57, s46, v195
   v_fma_f32 v58, v58, s46, v195
   v_fma_f32 v59, v59, s46, v195
@@ -4791,14 +4791,14 @@ rise_is_small_2:
   v_fma_f32 v61, v61, s46, v195
   v_fma_f32 v62, v62, s46, v195
   v_fma_f32 v63, v63, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 326 0
-  v_fma_f32 v64, v64, s46, v195                                          ; schedules/softmax.cpp:326
+  .loc 2 337 0
+  v_fma_f32 v64, v64, s46, v195                                          ; schedules/softmax.cpp:337
   v_fma_f32 v65, v65, s46, v195
   v_fma_f32 v66, v66, s46, v195
   v_fma_f32 v67, v67, s46, v195
@@ -4806,17 +4806,17 @@ rise_is_small_2:
   v_fma_f32 v69, v69, s46, v195
   v_fma_f32 v70, v70, s46, v195
   v_fma_f32 v71, v71, s46, v195
-  .loc 2 327 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:327
+  .loc 2 338 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
   v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 329 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:329
+  .loc 2 340 0
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 7 101 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:101
+  .loc 7 121 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:121
 no_tile_in_part:
-  .loc 7 157 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:157
+  .loc 7 177 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:177
   .loc 4 209 0
   ds_read_b64_tr_b8 a[16:17], v183                                       ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[18:19], v183 offset:256
@@ -4838,8 +4838,8 @@ no_tile_in_part:
   s_setprio 1                                                            ; schedules/walk.cpp:184
   .loc 6 187 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:187
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[16:17], v183 offset:8320                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[18:19], v183 offset:8576
@@ -4847,8 +4847,8 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[22:23], v183 offset:9088
   .loc 6 187 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:187
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[26:27], v183 offset:8608
@@ -4856,8 +4856,8 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[30:31], v183 offset:9120
   .loc 6 187 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:187
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[32:33], v183 offset:8384                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[34:35], v183 offset:8640
@@ -4865,10 +4865,10 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[38:39], v183 offset:9152
   .loc 6 187 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:187
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 209 0
   ds_read_b64_tr_b8 a[40:41], v183 offset:8416                           ; schedules/tiles.cpp:209
   ds_read_b64_tr_b8 a[42:43], v183 offset:8672
@@ -4876,69 +4876,69 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[46:47], v183 offset:9184
   .loc 6 189 0
   s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_5:
   .loc 6 189 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_6:
   .loc 6 189 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:189
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_7:
   .loc 6 189 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:189
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:162
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:165
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_8:
   .loc 6 196 0
   s_setprio 0                                                            ; schedules/walk.cpp:196
-  .loc 2 170 0
-  v_lshlrev_b32_e32 v194, 23, v106                                       ; schedules/softmax.cpp:170
+  .loc 2 181 0
+  v_lshlrev_b32_e32 v194, 23, v106                                       ; schedules/softmax.cpp:181
   v_lshlrev_b32_e32 v195, 23, v112
-  .loc 2 172 0
-  v_fma_f32 v104, v194, v108, v104                                       ; schedules/softmax.cpp:172
-  .loc 2 130 0
-  s_nop 2                                                                ; schedules/softmax.cpp:130
-  .loc 2 172 0
-  v_fma_f32 v104, v195, v114, v104                                       ; schedules/softmax.cpp:172
-  .loc 2 173 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:173
+  .loc 2 183 0
+  v_fma_f32 v104, v194, v108, v104                                       ; schedules/softmax.cpp:183
+  .loc 2 141 0
+  s_nop 2                                                                ; schedules/softmax.cpp:141
+  .loc 2 183 0
+  v_fma_f32 v104, v195, v114, v104                                       ; schedules/softmax.cpp:183
+  .loc 2 184 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:184
   v_mov_b32_e32 v114, 0
-  .loc 7 201 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:201
+  .loc 7 230 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:230
 sees_nothing:
-  .loc 7 203 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:203
+  .loc 7 232 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:232
   .loc 6 18 0
   s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
   .loc 6 19 0
@@ -5102,12 +5102,12 @@ tile_unneeded_11:
   .loc 6 174 0
   s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:174
 served_others:
-  .loc 7 166 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:166
-  .loc 7 170 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:170
-  .loc 7 171 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:171
+  .loc 7 186 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:186
+  .loc 7 190 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:190
+  .loc 7 191 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:191
 other_group_2:
   .loc 1 93 0
   s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:93
@@ -5199,8 +5199,8 @@ other_group_2:
   v_mul_lo_u32 v194, v194, s34                                           ; schedules/output.cpp:54
   .loc 8 55 0
   v_lshl_add_u32 v194, v195, 4, v194                                     ; schedules/output.cpp:55
-  .loc 8 58 0
-  v_mov_b32_e32 v196, v104                                               ; schedules/output.cpp:58
+  .loc 8 59 0
+  v_mov_b32_e32 v196, v104                                               ; schedules/output.cpp:59
   .loc 8 13 0
   v_mov_b32_e32 v197, v196                                               ; schedules/output.cpp:13
   .loc 8 14 0
@@ -5209,16 +5209,16 @@ other_group_2:
   v_permlane32_swap_b32_e32 v196, v197                                   ; schedules/output.cpp:15
   .loc 8 16 0
   v_add_f32_e32 v196, v196, v197                                         ; schedules/output.cpp:16
-  .loc 8 60 0
-  v_max_f32_e32 v196, 1.0, v196                                          ; schedules/output.cpp:60
   .loc 8 61 0
-  v_rcp_f32_e32 v196, v196                                               ; schedules/output.cpp:61
-  .loc 8 63 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:63
+  v_max_f32_e32 v196, 1.0, v196                                          ; schedules/output.cpp:61
+  .loc 8 62 0
+  v_rcp_f32_e32 v196, v196                                               ; schedules/output.cpp:62
   .loc 8 64 0
-  v_mul_f32_e32 v196, s67, v196                                          ; schedules/output.cpp:64
-  .loc 8 68 0
-  v_mul_f32_e32 v118, v196, v118                                         ; schedules/output.cpp:68
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:64
+  .loc 8 65 0
+  v_mul_f32_e32 v196, s67, v196                                          ; schedules/output.cpp:65
+  .loc 8 69 0
+  v_mul_f32_e32 v118, v196, v118                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v119, v196, v119
   v_mul_f32_e32 v120, v196, v120
   v_mul_f32_e32 v121, v196, v121
@@ -5251,8 +5251,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[118:121], v194, s[72:75], 0 offen               ; schedules/output.cpp:38
   buffer_store_dwordx4 v[122:125], v194, s[72:75], 0 offen offset:32
-  .loc 8 68 0
-  v_mul_f32_e32 v134, v196, v134                                         ; schedules/output.cpp:68
+  .loc 8 69 0
+  v_mul_f32_e32 v134, v196, v134                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v135, v196, v135
   v_mul_f32_e32 v136, v196, v136
   v_mul_f32_e32 v137, v196, v137
@@ -5285,8 +5285,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[134:137], v194, s[72:75], 0 offen offset:64     ; schedules/output.cpp:38
   buffer_store_dwordx4 v[138:141], v194, s[72:75], 0 offen offset:96
-  .loc 8 68 0
-  v_mul_f32_e32 v150, v196, v150                                         ; schedules/output.cpp:68
+  .loc 8 69 0
+  v_mul_f32_e32 v150, v196, v150                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v151, v196, v151
   v_mul_f32_e32 v152, v196, v152
   v_mul_f32_e32 v153, v196, v153
@@ -5319,8 +5319,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[150:153], v194, s[72:75], 0 offen offset:128    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[154:157], v194, s[72:75], 0 offen offset:160
-  .loc 8 68 0
-  v_mul_f32_e32 v166, v196, v166                                         ; schedules/output.cpp:68
+  .loc 8 69 0
+  v_mul_f32_e32 v166, v196, v166                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v167, v196, v167
   v_mul_f32_e32 v168, v196, v168
   v_mul_f32_e32 v169, v196, v169
@@ -5353,8 +5353,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[166:169], v194, s[72:75], 0 offen offset:192    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[170:173], v194, s[72:75], 0 offen offset:224
-  .loc 8 76 0
-  v_mov_b32_e32 v195, v105                                               ; schedules/output.cpp:76
+  .loc 8 77 0
+  v_mov_b32_e32 v195, v105                                               ; schedules/output.cpp:77
   .loc 8 13 0
   v_mov_b32_e32 v196, v195                                               ; schedules/output.cpp:13
   .loc 8 14 0
@@ -5363,8 +5363,8 @@ other_group_2:
   v_permlane32_swap_b32_e32 v195, v196                                   ; schedules/output.cpp:15
   .loc 8 16 0
   v_add_f32_e32 v195, v195, v196                                         ; schedules/output.cpp:16
-  .loc 8 78 0
-  v_log_f32_e32 v195, v195                                               ; schedules/output.cpp:78
+  .loc 8 79 0
+  v_log_f32_e32 v195, v195                                               ; schedules/output.cpp:79
   .loc 1 34 0
   s_load_dwordx2 s[70:71], s[0:1], 0x28                                  ; schedules/arguments.cpp:34
   .loc 1 35 0
@@ -5441,12 +5441,12 @@ other_group_2:
   v_mul_f32_e32 v196, s68, v196                                          ; schedules/arguments.cpp:129
   .loc 1 130 0
   v_mul_f32_e32 v196, 0x3fb8aa3b, v196                                   ; schedules/arguments.cpp:130
-  .loc 8 84 0
-  v_mul_f32_e32 v197, 0xf1800000, v88                                    ; schedules/output.cpp:84
   .loc 8 85 0
-  v_fma_f32 v195, v197, v196, v195                                       ; schedules/output.cpp:85
-  .loc 8 87 0
-  v_mul_f32_e32 v195, 0x3f317218, v195                                   ; schedules/output.cpp:87
+  v_mul_f32_e32 v197, 0xf1800000, v88                                    ; schedules/output.cpp:85
+  .loc 8 89 0
+  v_fma_f32 v195, v197, v196, v195                                       ; schedules/output.cpp:89
+  .loc 8 91 0
+  v_mul_f32_e32 v195, 0x3f317218, v195                                   ; schedules/output.cpp:91
   .loc 1 34 0
   s_load_dwordx2 s[68:69], s[0:1], 0x20                                  ; schedules/arguments.cpp:34
   .loc 1 35 0
@@ -5477,10 +5477,10 @@ other_group_2:
   s_mul_i32 s70, s3, s73                                                 ; schedules/arguments.cpp:87
   .loc 1 88 0
   s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 8 95 0
-  s_mov_b32 s67, 4                                                       ; schedules/output.cpp:95
-  .loc 8 98 0
-  s_mov_b64 s[70:71], 4                                                  ; schedules/output.cpp:98
+  .loc 8 99 0
+  s_mov_b32 s67, 4                                                       ; schedules/output.cpp:99
+  .loc 8 102 0
+  s_mov_b64 s[70:71], 4                                                  ; schedules/output.cpp:102
   .loc 1 83 0
   s_mul_i32 s80, s7, s70                                                 ; schedules/arguments.cpp:83
   .loc 1 84 0
@@ -5505,14 +5505,14 @@ other_group_2:
   s_mul_i32 s78, s80, s67                                                ; schedules/arguments.cpp:117
   .loc 1 118 0
   s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:118
-  .loc 8 102 0
-  v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:102
-  .loc 8 103 0
-  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:103
-  .loc 8 104 0
-  buffer_store_dword v195, v194, s[76:79], 0 offen                       ; schedules/output.cpp:104
-  .loc 9 52 0
-  s_endpgm                                                               ; schedules/query_tiles.cpp:52
+  .loc 8 106 0
+  v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:106
+  .loc 8 107 0
+  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:107
+  .loc 8 108 0
+  buffer_store_dword v195, v194, s[76:79], 0 offen                       ; schedules/output.cpp:108
+  .loc 9 55 0
+  s_endpgm                                                               ; schedules/query_tiles.cpp:55
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950
 

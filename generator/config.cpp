@@ -29,17 +29,33 @@ void read(const nlohmann::json& json, const char* key, Value& value, std::string
 }  // namespace
 
 std::string_view name(DataType) { return "fp8_e4m3fn"; }
+std::string_view name(QueryType type) { return type == QueryType::fp8 ? "fp8" : "bf16"; }
 std::string_view name(Softmax softmax) { return softmax == Softmax::lean ? "lean" : "exact"; }
+std::string_view name(ScoreScaling scaling) {
+  return scaling == ScoreScaling::multiply_add ? "multiply-add" : "folded";
+}
 
 DataType parse_dtype(std::string_view text) {
   if (text == "fp8" || text == "e4m3" || text == "fp8_e4m3fn") return DataType::fp8_e4m3fn;
   throw Error("dtype '{}' is not supported; accepted: fp8 (OCP e4m3fn, also spelled e4m3 or fp8_e4m3fn)", text);
 }
 
+QueryType parse_q_dtype(std::string_view text) {
+  for (const QueryType type : {QueryType::fp8, QueryType::bf16})
+    if (text == name(type)) return type;
+  throw Error("q_dtype '{}' is not supported; accepted: fp8, bf16", text);
+}
+
 Softmax parse_softmax(std::string_view text) {
   for (const Softmax softmax : {Softmax::lean, Softmax::exact})
     if (text == name(softmax)) return softmax;
   throw Error("softmax '{}' is not supported; accepted: lean, exact", text);
+}
+
+ScoreScaling parse_score_scale(std::string_view text) {
+  for (const ScoreScaling scaling : {ScoreScaling::multiply_add, ScoreScaling::folded})
+    if (text == name(scaling)) return scaling;
+  throw Error("score scale '{}' is not supported; accepted: multiply-add, folded", text);
 }
 
 AttentionConfig config_from_json(const nlohmann::json& json, std::string_view source) {
@@ -52,23 +68,34 @@ AttentionConfig config_from_json(const nlohmann::json& json, std::string_view so
       for (const auto& k : known.items()) keys += (keys.empty() ? "" : ", ") + k.key();
       throw Error("{}: unknown key '{}'; accepted: {}", source, item.key(), keys);
     }
-  std::string dtype(name(config.dtype)), softmax(name(config.softmax));
+  std::string dtype(name(config.dtype)), q_dtype(name(config.q_dtype)), softmax(name(config.softmax)),
+      score_scale(name(config.score_scale));
   read(json, "dtype", dtype, source);
+  read(json, "q_dtype", q_dtype, source);
   read(json, "head_dim", config.head_dim, source);
   config.v_head_dim = config.head_dim;
   read(json, "v_head_dim", config.v_head_dim, source);
   read(json, "causal", config.causal, source);
   read(json, "softmax", softmax, source);
+  read(json, "score_scale", score_scale, source);
   read(json, "lse", config.lse, source);
   read(json, "cov", config.code_object_version, source);
   config.dtype = parse_dtype(dtype);
+  config.q_dtype = parse_q_dtype(q_dtype);
   config.softmax = parse_softmax(softmax);
+  config.score_scale = parse_score_scale(score_scale);
   return config;
 }
 
 nlohmann::ordered_json to_json(const AttentionConfig& config) {
-  return {{"dtype", name(config.dtype)},      {"head_dim", config.head_dim},     {"v_head_dim", config.v_head_dim},
-          {"causal", config.causal},          {"softmax", name(config.softmax)}, {"lse", config.lse},
+  return {{"dtype", name(config.dtype)},
+          {"q_dtype", name(config.q_dtype)},
+          {"head_dim", config.head_dim},
+          {"v_head_dim", config.v_head_dim},
+          {"causal", config.causal},
+          {"softmax", name(config.softmax)},
+          {"score_scale", name(config.score_scale)},
+          {"lse", config.lse},
           {"cov", config.code_object_version}};
 }
 

@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 
 constexpr int manifest_version = 1;
 
-ordered_json kernargs() {
+ordered_json kernargs(const AttentionPlan& plan) {
   ordered_json fields = ordered_json::array();
   for (const KernargField& field : attention_kernarg_fields())
     fields.push_back({{"name", field.name},
@@ -25,6 +25,11 @@ ordered_json kernargs() {
                       {"type", field.type},
                       {"unit", field.unit},
                       {"meaning", field.meaning}});
+  if (plan.config.q_dtype == QueryType::bf16)
+    for (ordered_json& field : fields) {
+      if (field["name"] == "q") field.update({{"type", "bf16"}, {"meaning", "queries, rows of head_dim elements"}});
+      if (field["name"] == "q_descale") field["meaning"] = "not read: queries are bf16";
+    }
   return {{"size", sizeof(AttentionKernargs)}, {"fields", fields}};
 }
 
@@ -40,7 +45,7 @@ ordered_json launch(const AttentionPlan& plan) {
 }
 
 ordered_json semantics(const AttentionPlan& plan) {
-  return {
+  ordered_json semantics = {
       {"q k v", "OCP e4m3fn (not fnuz); real value = code * descale of (batch, key/value head)"},
       {"o", "bf16"},
       {"lse",
@@ -49,21 +54,42 @@ ordered_json semantics(const AttentionPlan& plan) {
                                   : "none"},
       {"empty rows", "o = 0, lse = -infinity"},
       {"key/value head of query head h", "h / heads_per_kv_head, rounded down"},
-      {"softmax", fmt::format("{}; probabilities lifted by 2^{}, rounded to e4m3 and divided by their rounded sum",
-                              name(plan.config.softmax), plan.lift_log2)}};
+      {"score_scale", plan.config.score_scale == ScoreScaling::folded
+                          ? "folded into the matrix product, which has to keep denormals: whether gfx950 does is not "
+                            "known. If it flushes them, or the factor of the logits is no power of two, o is NaN"
+                          : "multiply-add"},
+      {"softmax",
+       fmt::format("{}; probabilities lifted by {}, rounded to e4m3 and divided by their rounded sum",
+                   name(plan.config.softmax),
+                   plan.config.score_scale == ScoreScaling::folded
+                       ? fmt::format("2^{} or 2^{}", plan.folded_code / 8 - 7, plan.folded_code_of_lone_key / 8 - 7)
+                       : fmt::format("2^{}", plan.lift_log2))}};
+  if (plan.config.q_dtype == QueryType::bf16)
+    semantics["q"] =
+        "bf16, finite; each query times the mantissa of softmax_scale * k_descale * log2(e) is rounded to e4m3 "
+        "relative "
+        "to a power of two of its own. q_descale has no part in it";
+  return semantics;
 }
 
-ordered_json limits() {
-  return {{"q k v o alignment_bytes", 16},
-          {"q k v o stride_alignment_bytes", 16},
-          {"lse and descale alignment_bytes", 4},
-          {"lse and descale stride_alignment_bytes", 4},
-          {"max_row_stride_bytes", max_row_stride_bytes},
-          {"min_row_stride_bytes", "bytes of a row"},
-          {"max_seqlen", max_seqlen},
-          {"max_heads", max_heads},
-          {"softmax_scale", "finite, >= 0"},
-          {"descales", "finite, > 0; v_descale may have any sign"}};
+ordered_json limits(const AttentionPlan& plan) {
+  ordered_json limits = {{"q k v o alignment_bytes", 16},
+                         {"q k v o stride_alignment_bytes", 16},
+                         {"lse and descale alignment_bytes", 4},
+                         {"lse and descale stride_alignment_bytes", 4},
+                         {"max_row_stride_bytes", max_row_stride_bytes},
+                         {"min_row_stride_bytes", "bytes of a row"},
+                         {"max_seqlen", max_seqlen},
+                         {"max_heads", max_heads},
+                         {"softmax_scale", "finite, >= 0"},
+                         {"descales", "finite, > 0; v_descale may have any sign"}};
+  if (plan.config.needs_power_of_two_factor())
+    limits["softmax_scale * q_descale * k_descale * log2(e)"] =
+        "a power of two, to within 2^-20 of itself, 0, below 2^-96 or above 2^27; else o is NaN";
+  if (plan.config.score_scale == ScoreScaling::folded)
+    limits["logits"] =
+        "up to 2^17 octaves in magnitude; beyond, keys that weigh as much as the row's first largest may be left out";
+  return limits;
 }
 
 ordered_json register_map(const KernelBody& body) {
@@ -160,7 +186,7 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
           {"machine_overrides", changed_values(machine)},
           {"sha256", {{"code_object", sha256(code_object)}}},
           {"launch", launch(plan)},
-          {"kernargs", kernargs()},
+          {"kernargs", kernargs(plan)},
           {"resources",
            {{"lds_bytes", plan.lds.total_bytes()},
             {"vgprs", body.vgprs},
@@ -173,7 +199,7 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
           {"register_map", register_map(body)},
           {"lds_map", lds_map(plan.lds)},
           {"semantics", semantics(plan)},
-          {"limits", limits()}};
+          {"limits", limits(plan)}};
 }
 
 Manifest manifest_from_json(const nlohmann::json& json, const std::string& source) {

@@ -2,6 +2,7 @@
 
 #include "isa/error.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace zyfa::generator {
@@ -12,11 +13,13 @@ constexpr SupportedShape shapes[] = {
     {DataType::fp8_e4m3fn, 128, 128, Softmax::exact},
     {DataType::fp8_e4m3fn, 192, 128, Softmax::lean},
     {DataType::fp8_e4m3fn, 192, 128, Softmax::exact},
+    {DataType::fp8_e4m3fn, 128, 128, Softmax::lean, ScoreScaling::folded},
+    {DataType::fp8_e4m3fn, 192, 128, Softmax::lean, ScoreScaling::folded},
 };
 
 bool offers(const SupportedShape& shape, const AttentionConfig& config) {
   return shape.dtype == config.dtype && shape.head_dim == config.head_dim && shape.v_head_dim == config.v_head_dim &&
-         shape.softmax == config.softmax;
+         shape.softmax == config.softmax && shape.score_scale == config.score_scale;
 }
 
 // The configuration spelled out, so that a symbol can be told apart by eye and two kernels never share one.
@@ -26,8 +29,10 @@ std::string symbol_of(const AttentionConfig& config) {
                                : fmt::format("{}x{}", config.head_dim, config.v_head_dim);
   const std::string container =
       config.code_object_version == 5 ? "" : fmt::format("_cov{}", config.code_object_version);
-  return fmt::format("zyfa_fwd_hd{}_{}_{}_{}{}{}_gfx950", dims, name(config.dtype), name(config.softmax),
-                     config.causal ? "causal" : "full", config.lse ? "_lse" : "", container);
+  const char* queries = config.q_dtype == QueryType::bf16 ? "_qbf16" : "";
+  const char* folded = config.score_scale == ScoreScaling::folded ? "_folded" : "";
+  return fmt::format("zyfa_fwd_hd{}_{}{}_{}{}_{}{}{}_gfx950", dims, name(config.dtype), queries, name(config.softmax),
+                     folded, config.causal ? "causal" : "full", config.lse ? "_lse" : "", container);
 }
 
 LdsPlan lds_plan(const AttentionPlan& plan) {
@@ -44,8 +49,8 @@ LdsPlan lds_plan(const AttentionPlan& plan) {
 std::span<const SupportedShape> supported_shapes() { return shapes; }
 
 std::string describe(const SupportedShape& shape) {
-  return fmt::format("--dtype fp8 --head-dim {} --v-head-dim {} --softmax {}", shape.head_dim, shape.v_head_dim,
-                     name(shape.softmax));
+  return fmt::format("--dtype fp8 --head-dim {} --v-head-dim {} --softmax {}{}", shape.head_dim, shape.v_head_dim,
+                     name(shape.softmax), shape.score_scale == ScoreScaling::folded ? " --score-scale folded" : "");
 }
 
 AttentionPlan make_plan(const AttentionConfig& config) {
@@ -58,13 +63,21 @@ AttentionPlan make_plan(const AttentionConfig& config) {
     accepted += (accepted.empty() ? "" : "; ") + describe(shape);
   }
   if (!offered)
-    throw Error("no schedule for head dim {}, value head dim {}, dtype {}, softmax {}; accepted: {}", config.head_dim,
-                config.v_head_dim, name(config.dtype), name(config.softmax), accepted);
+    throw Error("no schedule for head dim {}, value head dim {}, dtype {}, softmax {}, score scale {}; accepted: {}",
+                config.head_dim, config.v_head_dim, name(config.dtype), name(config.softmax), name(config.score_scale),
+                accepted);
+  if (config.lse && config.score_scale == ScoreScaling::folded)
+    throw Error(
+        "score scale folded writes no log-sum-exp, whose sum needs an exponential of each score; accepted: no LSE, or "
+        "score scale multiply-add");
   AttentionPlan plan{.config = config, .lds = {}, .symbol = symbol_of(config)};
   plan.lds = lds_plan(plan);
   // Lift and the room that a block's maximum may need above it share e4m3's range (users.md 0.2). Exponents of blocks
   // are the nearest, so the room is half an octave.
   if (plan.lift_log2 + 0.5 > std::log2(448.0)) throw Error("a lift of {} octaves overflows e4m3", plan.lift_log2);
+  constexpr int largest_code = 126;  // 127 is NaN
+  if (plan.folded_code_of_lone_key > largest_code || plan.folded_code > largest_code)
+    throw Error("a reference code of {} overflows e4m3", std::max(plan.folded_code, plan.folded_code_of_lone_key));
   return plan;
 }
 

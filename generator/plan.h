@@ -49,6 +49,13 @@ struct AttentionPlan {
   LdsPlan lds;
   std::string symbol;  // unique per configuration
 
+  // Folded scores: the code of a row's largest key in the tile that sets its reference, without the fraction. What lies
+  // between it and 126 is how much a later score may be larger, at 8 codes an octave; what lies below is what small
+  // weights have. A key that stands far above the others gets the larger one (schedules/softmax_folded.h).
+  int folded_code = 96;
+  int folded_code_of_lone_key = 120;
+  int folded_lone_codes = 24;  // how far that is
+
   int queries_per_tile() const { return waves * queries_per_wave; }
   // With a causal mask a workgroup takes a tile from the front and one from the back, so that all have the same to do.
   int queries_per_workgroup() const { return config.causal ? 2 * queries_per_tile() : queries_per_tile(); }
@@ -63,6 +70,9 @@ struct SupportedShape {
   DataType dtype;
   int head_dim, v_head_dim;
   Softmax softmax;
+  ScoreScaling score_scale = ScoreScaling::multiply_add;
+
+  bool offers_lse() const { return score_scale == ScoreScaling::multiply_add; }
 };
 std::span<const SupportedShape> supported_shapes();
 std::string describe(const SupportedShape& shape);  // "--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax exact"

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <utility>
 
 #include "isa/error.h"
@@ -30,6 +31,14 @@ void check_codes(const char* name, const std::vector<std::uint8_t>& codes, const
   }
   const auto nan = std::find_if(codes.begin(), codes.end(), is_nan_code);
   if (nan != codes.end()) throw Error("{}: code {} is NaN; e4m3 inputs must be finite", name, nan - codes.begin());
+}
+
+void check_bf16(const char* name, const std::vector<std::uint16_t>& values, const Extents& extents) {
+  const auto count = static_cast<std::size_t>(element_count(extents));
+  if (values.size() != count)
+    throw Error("{} has {} elements, its shape {} needs {}", name, values.size(), shape_text(extents), count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!std::isfinite(isa::bf16_to_float(values[i]))) throw Error("{}: element {} is not finite", name, i);
 }
 
 void check_descales(const char* name, const std::vector<float>& descales, std::size_t count) {
@@ -63,23 +72,27 @@ QuantisedRows take_codes(const char* name, const Tensor& tensor, std::size_t sca
   return rows;
 }
 
-QuantisedRows quantise_tensor(const char* name, const Tensor& tensor, int kv_heads, int threads) {
+QuantisedRows quantise_tensor(const char* name, const Tensor& tensor, int kv_heads, int threads,
+                              const DescaleChoice& choose = {}) {
   const RowsShape shape{static_cast<int>(tensor.shape[0]), static_cast<int>(tensor.shape[1]),
                         static_cast<int>(tensor.shape[2]), kv_heads, static_cast<int>(tensor.shape[3])};
   if (tensor.type == ElementType::e4m3fn) {
     return take_codes(name, tensor, static_cast<std::size_t>(shape.batch) * static_cast<std::size_t>(kv_heads));
   }
-  return quantise_rows(shape, threads, [&](int batch, int row, int head, std::span<float> values) {
-    std::int64_t index = ((std::int64_t{batch} * shape.rows + row) * shape.heads + head) * shape.dim;
-    for (float& value : values) {
-      value = element(tensor, index);
-      if (!std::isfinite(value)) {
-        throw Error("{}[{}, {}, {}, {}] is {}; inputs must be finite", name, batch, row, head, &value - values.data(),
-                    value);
-      }
-      ++index;
-    }
-  });
+  return quantise_rows(
+      shape, threads,
+      [&](int batch, int row, int head, std::span<float> values) {
+        std::int64_t index = ((std::int64_t{batch} * shape.rows + row) * shape.heads + head) * shape.dim;
+        for (float& value : values) {
+          value = element(tensor, index);
+          if (!std::isfinite(value)) {
+            throw Error("{}[{}, {}, {}, {}] is {}; inputs must be finite", name, batch, row, head,
+                        &value - values.data(), value);
+          }
+          ++index;
+        }
+      },
+      choose);
 }
 
 int extent(const char* name, std::int64_t value) {
@@ -122,13 +135,41 @@ void check(const AttentionInputs& inputs) {
   const AttentionShape& shape = inputs.shape;
   check(shape);
   check_scale(inputs.softmax_scale);
-  check_codes("q", inputs.q, q_extents(shape));
+  if (inputs.q_bf16)
+    check_bf16("q", *inputs.q_bf16, q_extents(shape));
+  else
+    check_codes("q", inputs.q, q_extents(shape));
   check_codes("k", inputs.k, k_extents(shape));
   check_codes("v", inputs.v, v_extents(shape));
   const std::size_t scales = static_cast<std::size_t>(shape.batch) * static_cast<std::size_t>(shape.kv_heads);
   check_descales("q_descale", inputs.q_descale, scales);
   check_descales("k_descale", inputs.k_descale, scales);
   check_descales("v_descale", inputs.v_descale, scales);
+}
+
+void check_power_of_two_factors(const AttentionInputs& inputs) {
+  constexpr double slack = 0x1p-20;  // the kernel allows 16 units in the last place, its own rounding included
+  for (std::size_t i = 0; i < inputs.q_descale.size(); ++i) {
+    const double factor = static_cast<double>(inputs.softmax_scale) * static_cast<double>(inputs.q_descale[i]) *
+                          static_cast<double>(inputs.k_descale[i]) * std::numbers::log2e;
+    int exponent = 0;
+    const double mantissa = std::frexp(factor * (1 + slack), &exponent);
+    if (factor == 0 || mantissa <= 0.5 * (1 + 2 * slack)) continue;
+    const auto heads = static_cast<std::size_t>(inputs.shape.kv_heads);
+    throw Error(
+        "softmax_scale * q_descale * k_descale * log2(e) of batch {}, key/value head {} is {:.9g}; a kernel with "
+        "folded "
+        "score scale takes powers of two alone",
+        i / heads, i % heads, factor);
+  }
+}
+
+float power_of_two_descale(float q_descale, float k_descale, float softmax_scale) {
+  const double rest = static_cast<double>(softmax_scale) * static_cast<double>(k_descale) * std::numbers::log2e;
+  if (rest == 0) return q_descale;
+  int exponent = 0;
+  if (std::frexp(static_cast<double>(q_descale) * rest, &exponent) == 0.5) --exponent;
+  return static_cast<float>(std::ldexp(1 / rest, exponent));
 }
 
 void check(const RealInputs& inputs) {
@@ -190,17 +231,41 @@ AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, bool 
 }
 
 AttentionInputs quantise(const AttentionShape& shape, const Tensor& q, const Tensor& k, const Tensor& v,
-                         float softmax_scale, int threads) {
+                         float softmax_scale, int threads, bool power_of_two_factor, bool q_bf16) {
   check(shape);
   check_scale(softmax_scale);
   check_extents("q", q, q_extents(shape));
   check_extents("k", k, k_extents(shape));
   check_extents("v", v, v_extents(shape));
-  QuantisedRows q_rows = quantise_tensor("q", q, shape.kv_heads, threads);
   QuantisedRows k_rows = quantise_tensor("k", k, shape.kv_heads, threads);
+  DescaleChoice choose;
+  if (power_of_two_factor)
+    choose = [&](float descale, std::size_t i) {
+      return power_of_two_descale(descale, k_rows.descales[i], softmax_scale);
+    };
+  if (q_bf16) {
+    std::vector<std::uint16_t> values;
+    for (std::int64_t i = 0; i < element_count(q.shape); ++i) values.push_back(isa::float_to_bf16(element(q, i)));
+    std::vector<float> ones(k_rows.descales.size(), 1.0F);
+    AttentionInputs inputs{shape,
+                           {},
+                           std::move(values),
+                           std::move(k_rows.codes),
+                           {},
+                           std::move(ones),
+                           std::move(k_rows.descales),
+                           {},
+                           softmax_scale};
+    QuantisedRows v_rows = quantise_tensor("v", v, shape.kv_heads, threads);
+    inputs.v = std::move(v_rows.codes);
+    inputs.v_descale = std::move(v_rows.descales);
+    return inputs;
+  }
+  QuantisedRows q_rows = quantise_tensor("q", q, shape.kv_heads, threads, choose);
   QuantisedRows v_rows = quantise_tensor("v", v, shape.kv_heads, threads);
   return {shape,
           std::move(q_rows.codes),
+          {},
           std::move(k_rows.codes),
           std::move(v_rows.codes),
           std::move(q_rows.descales),

@@ -38,15 +38,32 @@ int visible_keys(const AttentionShape& shape, int row);
 
 struct AttentionInputs {
   AttentionShape shape;
-  std::vector<std::uint8_t> q;                         // (batch, seqlen_q, heads, head_dim)
+  std::vector<std::uint8_t> q;  // (batch, seqlen_q, heads, head_dim)
+  // In its place, where queries are BF16: real values, q and q_descale then play no part.
+  std::optional<std::vector<std::uint16_t>> q_bf16 = {};
   std::vector<std::uint8_t> k;                         // (batch, seqlen_k, kv_heads, head_dim)
   std::vector<std::uint8_t> v;                         // (batch, seqlen_k, kv_heads, v_head_dim)
   std::vector<float> q_descale, k_descale, v_descale;  // (batch, kv_heads); q's is per kv head too, as in FA3
   float softmax_scale = 1;
+
+  // What turns a dot product of q and codes of k into a logit. Head: (batch, kv_head).
+  double logit_scale(std::size_t head) const {
+    const double q = q_bf16 ? 1.0 : static_cast<double>(q_descale[head]);
+    return static_cast<double>(softmax_scale) * q * static_cast<double>(k_descale[head]);
+  }
 };
 
 // Throws Error unless sizes are the shape's, scale and descales are positive and finite, and no code is NaN.
 void check(const AttentionInputs& inputs);
+
+// What turns dot products of codes into octaves, of a (batch, kv head): softmax_scale * q_descale * k_descale *
+// log2(e). Kernels whose score scale is folded take powers of two alone. Throws Error that names the first that is
+// none, to within fp32's rounding of its three products.
+void check_power_of_two_factors(const AttentionInputs& inputs);
+
+// The least q_descale, at least as large as the given one, that makes the factor a power of two; the given one where
+// the factor is 0.
+float power_of_two_descale(float q_descale, float k_descale, float softmax_scale);
 
 // The same problem as values, for formats other than FP8 with descales: floats hold bf16, int8 and block-scaled
 // elements exactly. The logit is softmax_scale * (q . k).
@@ -77,8 +94,11 @@ struct InputOptions {
   // Gives each (batch, kv head) its own magnitude of q, k and v, a power of two from 1/8 to 8 of the plain
   // one, so that a kernel which mixes descales up is off by at least 2. Logits keep their deviation.
   bool distinct_descales = false;
-  int hot_key = 0;  // of sink and peaked; a causal row that does not see it has only the other keys
-  int threads = 1;  // the result does not depend on it
+  // Rounds q_descale up so that check_power_of_two_factors holds; peaked's logits of -7 become as much lower.
+  bool power_of_two_factor = false;
+  bool q_bf16 = false;  // queries are BF16
+  int hot_key = 0;      // of sink and peaked; a causal row that does not see it has only the other keys
+  int threads = 1;      // the result does not depend on it
 };
 
 // Throws Error unless sigma lies in 0 .. 1e6 and the scale is positive and finite.
@@ -94,7 +114,8 @@ AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, bool 
 
 // Inputs from given tensors of that shape. f32, bf16, f16 and e5m2 are quantised with amax / 448 per (batch,
 // kv head); e4m3fn codes are taken as they are, with descale 1. Infinities and NaN are refused.
+// `power_of_two_factor`, where q is quantised, and `q_bf16` as in InputOptions.
 AttentionInputs quantise(const AttentionShape& shape, const Tensor& q, const Tensor& k, const Tensor& v,
-                         float softmax_scale, int threads = 1);
+                         float softmax_scale, int threads = 1, bool power_of_two_factor = false, bool q_bf16 = false);
 
 }  // namespace zyfa::runtime

@@ -38,6 +38,7 @@ class DeviceInputs {
   DeviceInputs(const AttentionInputs& inputs, Layout layout, emulator::GlobalMemory& memory, AttentionKernargs& args) {
     const AttentionShape& s = inputs.shape;
     if (layout == Layout::fused_qkv) {
+      if (inputs.q_bf16) throw Error("layout fused_qkv needs Q, K and V of one type; Q is bf16");
       fill_fused(inputs);
       const std::uint64_t base = memory.place_read_only("qkv", buffers_[0]);
       const std::int64_t row = std::int64_t{s.heads + 2 * s.kv_heads} * s.head_dim;
@@ -47,7 +48,12 @@ class DeviceInputs {
       args.v = args.k + static_cast<std::uint64_t>(s.kv_heads) * static_cast<std::uint64_t>(s.head_dim);
       return;
     }
-    args.q_stride = strides(layout, s.seqlen_q, s.heads, s.head_dim);
+    const std::span<const std::uint8_t> q =
+        inputs.q_bf16
+            ? std::span(reinterpret_cast<const std::uint8_t*>(inputs.q_bf16->data()), inputs.q_bf16->size() * 2)
+            : std::span(inputs.q);
+    const std::int64_t q_bytes = std::int64_t{s.head_dim} * (inputs.q_bf16 ? 2 : 1);
+    args.q_stride = strides(layout, s.seqlen_q, s.heads, q_bytes);
     args.k_stride = strides(layout, s.seqlen_k, s.kv_heads, s.head_dim);
     args.v_stride = strides(layout, s.seqlen_k, s.kv_heads, s.v_head_dim);
     const auto put = [&](const char* name, std::span<const std::uint8_t> from, std::vector<std::byte>& buffer,
@@ -56,7 +62,7 @@ class DeviceInputs {
       scatter(from, buffer.data(), stride, s.batch, rows, heads, bytes);
       return memory.place_read_only(name, buffer);
     };
-    args.q = put("q", inputs.q, buffers_[0], args.q_stride, s.seqlen_q, s.heads, s.head_dim);
+    args.q = put("q", q, buffers_[0], args.q_stride, s.seqlen_q, s.heads, q_bytes);
     args.k = put("k", inputs.k, buffers_[1], args.k_stride, s.seqlen_k, s.kv_heads, s.head_dim);
     args.v = put("v", inputs.v, buffers_[2], args.v_stride, s.seqlen_k, s.kv_heads, s.v_head_dim);
   }
@@ -91,6 +97,10 @@ void check_suits(const Kernel& kernel, const AttentionInputs& inputs) {
   if (config.causal != s.causal)
     throw Error("kernel {} is {}causal, the problem is {}causal", kernel.manifest.symbol, config.causal ? "" : "not ",
                 s.causal ? "" : "not ");
+  if ((config.q_dtype == generator::QueryType::bf16) != inputs.q_bf16.has_value())
+    throw Error("kernel {} takes {} queries, the problem has {} ones", kernel.manifest.symbol, name(config.q_dtype),
+                inputs.q_bf16 ? "bf16" : "fp8");
+  if (config.needs_power_of_two_factor()) check_power_of_two_factors(inputs);
 }
 
 void check_tensor(std::string_view name, std::uint64_t address, const TensorStrides& stride, std::int64_t rows,
@@ -110,7 +120,8 @@ void check_tensor(std::string_view name, std::uint64_t address, const TensorStri
 void check_limits(const Kernel& kernel, const AttentionKernargs& args, int heads) {
   const generator::AttentionConfig& config = kernel.manifest.config;
   const std::int64_t limit = kernel.manifest.max_row_stride_bytes;
-  check_tensor("q", args.q, args.q_stride, args.seqlen_q, config.head_dim, limit);
+  check_tensor("q", args.q, args.q_stride, args.seqlen_q, std::int64_t{config.head_dim} * config.q_element_bytes(),
+               limit);
   check_tensor("k", args.k, args.k_stride, args.seqlen_k, config.head_dim, limit);
   check_tensor("v", args.v, args.v_stride, args.seqlen_k, config.v_head_dim, limit);
   check_tensor("o", args.o, args.o_stride, args.seqlen_q, std::int64_t{config.v_head_dim} * 2, limit);
@@ -174,6 +185,11 @@ AttentionOutput EmulatedRun::output() const {
   const TensorStrides bytes = strides(layout, shape.seqlen_q, shape.heads,
                                       std::int64_t{shape.v_head_dim} * std::int64_t{sizeof(std::uint16_t)});
   return {o, bytes.batch / 2, bytes.row / 2, bytes.head / 2, lse};
+}
+
+Tolerances default_tolerances(const generator::AttentionConfig& config) {
+  if (config.q_dtype == generator::QueryType::fp8) return {};
+  return {.relative = 0.1, .lse = 0.25};
 }
 
 double attention_flops(const AttentionShape& shape) {

@@ -56,6 +56,11 @@ emulator::Result launch_on_emulator(const Kernel& kernel, const generator::Atten
 // The part of a launch that the kernel descriptor fixes: registers, MODE and LDS at the start.
 emulator::Launch initial_state(const generator::KernelDescriptor& descriptor);
 
+// What a kernel of this configuration passes with. Rounding BF16 queries to e4m3, at most 2^-4 of an element and 0.026
+// of its size on average, moves a logit by about that much of its own deviation: the output of rows with logits of
+// deviation 2 by 0.05, the log-sum-exp of the largest logits by several times that.
+Tolerances default_tolerances(const generator::AttentionConfig& config);
+
 // Floating-point operations of the attention itself: 2 * (head_dim + v_head_dim) for every query and key it sees.
 double attention_flops(const AttentionShape& shape);
 

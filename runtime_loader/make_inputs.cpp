@@ -203,13 +203,26 @@ class InputMaker {
     const RowsShape rows{shape_.batch, shape_.seqlen_q, shape_.heads, shape_.kv_heads, shape_.head_dim};
     std::vector<double> lengths;
     if (kind_ == InputKind::sink) lengths = query_lengths(inputs);
-    QuantisedRows q = quantise_rows(rows, options_.threads, [&](int b, int row, int head, std::span<float> out) {
-      std::vector<double> values = normal_row(stream, b, shape_.seqlen_q, row, shape_.heads, head);
-      if (kind_ == InputKind::sink) add_along(values, lengths[query_index(b, row, head)]);
-      store(values, factor(qk_factor_stream, head_index(b, head / group)), out);
-    });
+    const RowValues values = [&](int b, int row, int head, std::span<float> out) {
+      std::vector<double> normal = normal_row(stream, b, shape_.seqlen_q, row, shape_.heads, head);
+      if (kind_ == InputKind::sink) add_along(normal, lengths[query_index(b, row, head)]);
+      store(normal, factor(qk_factor_stream, head_index(b, head / group)), out);
+    };
+    if (options_.q_bf16) {
+      inputs.q_bf16 = bf16_rows(rows, options_.threads, values);
+      inputs.q_descale.assign(head_count(), 1.0F);
+      return;
+    }
+    QuantisedRows q = quantise_rows(rows, options_.threads, values, q_descale_choice(inputs));
     inputs.q = std::move(q.codes);
     inputs.q_descale = std::move(q.descales);
+  }
+
+  DescaleChoice q_descale_choice(const AttentionInputs& inputs) const {
+    if (!options_.power_of_two_factor) return {};
+    return [this, &inputs](float descale, std::size_t head) {
+      return power_of_two_descale(descale, inputs.k_descale[head], scale_);
+    };
   }
 
   void fill_gaussian_v(AttentionInputs& inputs) const {
@@ -271,11 +284,18 @@ class InputMaker {
         }
       }
     }
+    if (options_.q_bf16) {
+      inputs.q_bf16.emplace();
+      for (const std::uint8_t code : inputs.q) inputs.q_bf16->push_back(isa::float_to_bf16(isa::e4m3_to_float(code)));
+      inputs.q.clear();
+    }
     const double descale = peaked_logit / (-1.75 * shape_.head_dim * scale_);
     for (std::size_t head = 0; head < head_count(); ++head) {
-      const double by = factor(qk_factor_stream, head);
+      const double by = options_.q_bf16 ? 1 : factor(qk_factor_stream, head);
       inputs.q_descale.push_back(static_cast<float>(by));
       inputs.k_descale.push_back(static_cast<float>(descale / by));
+      if (options_.power_of_two_factor)
+        inputs.q_descale.back() = power_of_two_descale(inputs.q_descale.back(), inputs.k_descale.back(), scale_);
     }
   }
 

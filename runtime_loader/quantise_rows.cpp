@@ -37,7 +37,7 @@ float descale_for(float amax) {
 
 }  // namespace
 
-QuantisedRows quantise_rows(const RowsShape& shape, int threads, const RowValues& values) {
+QuantisedRows quantise_rows(const RowsShape& shape, int threads, const RowValues& values, const DescaleChoice& choose) {
   const auto scales = static_cast<std::size_t>(shape.batch) * static_cast<std::size_t>(shape.kv_heads);
   const int group = shape.heads / shape.kv_heads;
   const auto scale_index = [&](int batch, int head) {
@@ -56,7 +56,7 @@ QuantisedRows quantise_rows(const RowsShape& shape, int threads, const RowValues
   for (std::size_t i = 0; i < scales; ++i) {
     float largest = 0;
     for (const std::vector<float>& of_worker : amax) largest = std::max(largest, of_worker[i]);
-    result.descales[i] = descale_for(largest);
+    result.descales[i] = choose ? choose(descale_for(largest), i) : descale_for(largest);
   }
 
   const auto dim = static_cast<std::size_t>(shape.dim);
@@ -72,6 +72,18 @@ QuantisedRows quantise_rows(const RowsShape& shape, int threads, const RowValues
     for (std::size_t d = 0; d < dim; ++d) {
       codes[d] = isa::float_to_e4m3(reals[d] / descale, isa::Overflow::saturate);
     }
+  });
+  return result;
+}
+
+std::vector<std::uint16_t> bf16_rows(const RowsShape& shape, int threads, const RowValues& values) {
+  const auto dim = static_cast<std::size_t>(shape.dim);
+  std::vector<std::uint16_t> result(static_cast<std::size_t>(shape.batch) * static_cast<std::size_t>(shape.rows) *
+                                    static_cast<std::size_t>(shape.heads) * dim);
+  for_each_row(shape, threads, values, [&](int batch, int row, int head, std::span<const float> reals, int) {
+    const std::int64_t index = (std::int64_t{batch} * shape.rows + row) * shape.heads + head;
+    for (std::size_t d = 0; d < dim; ++d)
+      result[static_cast<std::size_t>(index) * dim + d] = isa::float_to_bf16(reals[d]);
   });
   return result;
 }

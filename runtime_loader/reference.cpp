@@ -101,9 +101,10 @@ class Codes {
     for (int code = 0; code < 256; ++code) values_[size(code)] = isa::e4m3_to_float(static_cast<std::uint8_t>(code));
   }
   double value(std::uint8_t code) const { return values_[code]; }
-  double logit_scale(std::size_t head) const {
-    return static_cast<double>(inputs_.softmax_scale) * inputs_.q_descale[head] * inputs_.k_descale[head];
+  double query(std::size_t i) const {
+    return inputs_.q_bf16 ? static_cast<double>(isa::bf16_to_float((*inputs_.q_bf16)[i])) : value(inputs_.q[i]);
   }
+  double logit_scale(std::size_t head) const { return inputs_.logit_scale(head); }
   double v_scale(std::size_t head) const { return inputs_.v_descale[head]; }
 
  private:
@@ -115,6 +116,7 @@ class Reals {
  public:
   explicit Reals(const RealInputs& inputs) : inputs_(inputs) {}
   double value(float x) const { return x; }
+  double query(std::size_t i) const { return inputs_.q[i]; }
   double logit_scale(std::size_t) const { return inputs_.softmax_scale; }
   double v_scale(std::size_t) const { return 1; }
 
@@ -194,7 +196,7 @@ class ReferenceAttention {
     for (int r = 0; r < count; ++r) {
       const std::int64_t row = (std::int64_t{batch} * shape_.seqlen_q + query_of(first + r)) * shape_.heads + head;
       for (int d = 0; d < shape_.head_dim; ++d) {
-        work.q[size(r) * size(shape_.head_dim) + size(d)] = values_.value(inputs_.q[size(row * shape_.head_dim + d)]);
+        work.q[size(r) * size(shape_.head_dim) + size(d)] = values_.query(size(row * shape_.head_dim + d));
       }
     }
   }

@@ -50,7 +50,9 @@ Simulation::Own Simulation::load_own(const std::filesystem::path& code_object, c
   Own own{load_kernel(code_object), {}};
   const generator::AttentionConfig& config = own.kernel.manifest.config;
   const AttentionShape shape = one_head(shape_of(problem, config.head_dim, config.v_head_dim, config.causal));
-  own.inputs = make_inputs(shape, problem.input, problem.sigma, problem.seed);
+  own.inputs = make_inputs(shape, problem.input, problem.sigma, problem.seed,
+                           {.power_of_two_factor = config.needs_power_of_two_factor(),
+                            .q_bf16 = config.q_dtype == generator::QueryType::bf16});
   return own;
 }
 

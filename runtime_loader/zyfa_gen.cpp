@@ -32,7 +32,7 @@ constexpr const char* examples = R"(Examples:
 // What was said on the command line; what was not said comes from --config or the defaults.
 struct Arguments {
   std::optional<int> head_dim, v_head_dim, cov;
-  std::optional<std::string> dtype, softmax, config_file, machine_file;
+  std::optional<std::string> dtype, q_dtype, softmax, score_scale, config_file, machine_file;
   std::optional<bool> causal, lse;
   std::optional<std::vector<std::string>> probes;
   std::string out = ".";
@@ -50,7 +50,9 @@ AttentionConfig configuration(const Arguments& args) {
   }
   if (args.v_head_dim) config.v_head_dim = *args.v_head_dim;
   if (args.dtype) config.dtype = parse_dtype(*args.dtype);
+  if (args.q_dtype) config.q_dtype = parse_q_dtype(*args.q_dtype);
   if (args.softmax) config.softmax = parse_softmax(*args.softmax);
+  if (args.score_scale) config.score_scale = parse_score_scale(*args.score_scale);
   if (args.causal) config.causal = *args.causal;
   if (args.lse) config.lse = *args.lse;
   if (args.cov) config.code_object_version = *args.cov;
@@ -60,17 +62,20 @@ AttentionConfig configuration(const Arguments& args) {
 void print_shapes(bool json) {
   if (!json) {
     for (const SupportedShape& shape : supported_shapes())
-      fmt::print("{}   [--causal|--no-causal] [--lse] [--cov 5|6]\n", describe(shape));
+      fmt::print("{}   [--q-dtype fp8|bf16] [--causal|--no-causal] {}[--cov 5|6]\n", describe(shape),
+                 shape.offers_lse() ? "[--lse] " : "");
     return;
   }
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const SupportedShape& shape : supported_shapes())
     list.push_back({{"dtype", name(shape.dtype)},
+                    {"q_dtype", {"fp8", "bf16"}},
                     {"head_dim", shape.head_dim},
                     {"v_head_dim", shape.v_head_dim},
                     {"softmax", name(shape.softmax)},
+                    {"score_scale", name(shape.score_scale)},
                     {"causal", {true, false}},
-                    {"lse", {true, false}},
+                    {"lse", shape.offers_lse() ? nlohmann::json::array({true, false}) : nlohmann::json::array({false})},
                     {"code_object_version", {5, 6}}});
   fmt::print("{}\n", list.dump(2));
 }
@@ -158,8 +163,9 @@ void add_choice(CLI::App& app, const std::string& name, std::optional<bool>& cho
 }
 
 void check_probe_alone(const CLI::App& app) {
-  for (const char* option : {"--head-dim", "--v-head-dim", "--dtype", "--softmax", "--causal", "--no-causal", "--lse",
-                             "--no-lse", "--cov", "--config", "--dump-schedule", "--machine", "--print-machine"})
+  for (const char* option :
+       {"--head-dim", "--v-head-dim", "--dtype", "--q-dtype", "--softmax", "--score-scale", "--causal", "--no-causal",
+        "--lse", "--no-lse", "--cov", "--config", "--dump-schedule", "--machine", "--print-machine"})
     if (app.count(option) > 0)
       throw Error("{} does not go with --probe, whose kernels are one set for every machine", option);
 }
@@ -174,7 +180,12 @@ int main(int argc, char** argv) {
   app.add_option("--head-dim", args.head_dim, "elements of a query and a key");
   app.add_option("--v-head-dim", args.v_head_dim, "elements of a value (default: as --head-dim)");
   app.add_option("--dtype", args.dtype, "format of Q, K and V: fp8 (default; OCP e4m3fn)");
+  app.add_option("--q-dtype", args.q_dtype, "format of Q: fp8 (default), or bf16, which the kernel quantises");
   app.add_option("--softmax", args.softmax, "how probabilities are made: lean (default) or exact");
+  app.add_option(
+      "--score-scale", args.score_scale,
+      "lean: how scores become codes: multiply-add (default) or folded into the matrix product, which needs a "
+      "factor of the logits that is a power of two and hardware that keeps denormals (docs/kernel.md)");
   add_choice(app, "causal", args.causal, "bottom-right causal mask (default)", "no mask");
   add_choice(app, "lse", args.lse, "also write the log-sum-exp of each row", "no log-sum-exp (default)");
   app.add_option("--cov", args.cov, "code object version: 5 (default) or 6");

@@ -56,12 +56,13 @@ isa::Machine machine_of(const Arguments& args) {
 
 AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
   const generator::AttentionConfig& config = kernel.manifest.config;
+  const bool bf16 = config.q_dtype == generator::QueryType::bf16;
   if (!args.q.empty() || !args.k.empty() || !args.v.empty()) {
     if (args.q.empty() || args.k.empty() || args.v.empty()) throw Error("--q, --k and --v belong together");
     const Tensor q = load_tensor(args.q), k = load_tensor(args.k), v = load_tensor(args.v);
     const AttentionShape shape = shape_of(q, k, v, config.causal);
     const float scale = args.softmax_scale.value_or(1 / std::sqrt(static_cast<float>(shape.head_dim)));
-    return quantise(shape, q, k, v, scale, args.threads);
+    return quantise(shape, q, k, v, scale, args.threads, config.needs_power_of_two_factor(), bf16);
   }
   AttentionShape shape = args.shape;
   shape.kv_heads = args.kv_heads.value_or(shape.heads);
@@ -73,6 +74,8 @@ AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
                      {.softmax_scale = args.softmax_scale,
                       .v_ones = args.v_ones,
                       .distinct_descales = args.distinct_descales,
+                      .power_of_two_factor = config.needs_power_of_two_factor(),
+                      .q_bf16 = bf16,
                       .threads = args.threads});
 }
 
@@ -220,7 +223,7 @@ int run(Arguments args) {
   const AttentionInputs inputs = inputs_of(args, kernel);
   const EmulatedRun emulated = emulate(args, kernel, inputs);
   stop_at_trap(emulated.result, kernel.manifest.symbol, args.json);
-  Tolerances tolerances;
+  Tolerances tolerances = default_tolerances(kernel.manifest.config);
   tolerances.relative = args.tolerance.value_or(tolerances.relative);
   const Comparison comparison = compare(reference(args, inputs), emulated.output(), tolerances);
   if (args.json)

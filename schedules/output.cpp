@@ -55,6 +55,7 @@ void store_output(Builder& k, const Arguments& args, const Place& place, const O
   k.v_lshl_add_u32(address, half, 4, address);
 
   // A row that saw any key has a total of at least 2^lift, so the bound acts on empty rows alone: 0 / 1 = 0.
+  k.settle();  // a total that is an accumulator
   k.v_mov_b32(scale, rows.total);
   add_other_half(k, scale);
   k.v_max_f32(scale, 1.0f, scale);
@@ -80,9 +81,12 @@ void store_lse(Builder& k, const Arguments& args, const Place& place, const Rows
     // The factor without the bounds that scale.octaves has.
     const auto inner = k.scope();
     const V<1> factor = k.vgpr("octaves of a product"), reference = k.vgpr("reference");
-    exponent_factor(k, factor, args, place);
+    if (!scale.bf16) exponent_factor(k, factor, args, place);
     k.v_mul_f32(reference, -std::ldexp(1.0f, scale.shift), rows.bias[0]);
-    k.v_fma_f32(value, reference, factor, value);
+    if (scale.bf16)
+      k.v_add_f32(value, reference, value);
+    else
+      k.v_fma_f32(value, reference, factor, value);
   }
   k.v_mul_f32(value, std::numbers::ln2_v<float>, value);
 

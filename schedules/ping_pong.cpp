@@ -16,6 +16,7 @@
 
 #include "schedules/output.h"
 #include "schedules/query_tiles.h"
+#include "schedules/softmax_folded.h"
 #include "schedules/walk.h"
 
 namespace zyfa::schedules {
@@ -23,6 +24,10 @@ namespace {
 
 using generator::KernelBody;
 using generator::Label;
+
+// Folded: the vector phase is so short that reads for the next matrix phase would stand in the way of the other wave's.
+// So long it waits before, in 64 clk.
+constexpr int folded_rest = 6;
 
 // Both halves of the keys.
 MatrixSteps scores(Builder& k, const Walk& w) {
@@ -43,6 +48,7 @@ MatrixSteps edge_outputs(Builder& k, const Walk& w) {
 Blocks blocks(const Walk& w) { return w.tiles[0].halves; }
 
 void make_probabilities(Builder& k, const Walk& w, std::optional<V<1>> risen = {}) {
+  if (is_folded(w.plan)) return pack_folded(k, blocks(w));
   const auto make = w.plan.config.softmax == generator::Softmax::lean ? lean_probabilities : exact_probabilities;
   make(k, w.scale, blocks(w), risen);
 }
@@ -71,19 +77,28 @@ Errands late_work(Builder& k, const Walk& w) {
 
 // P of the first tile.
 void weigh_first(Builder& k, const Walk& w) {
-  find_maxima(k, blocks(w), [] {});
-  set_reference(k, w.scale, blocks(w));
-  choose_exponents(k, w.scale, blocks(w));
+  if (is_folded(w.plan)) {
+    set_folded_reference(k, w.plan, blocks(w));
+  } else {
+    find_maxima(k, blocks(w), [] {});
+    set_reference(k, w.scale, blocks(w));
+    choose_exponents(k, w.scale, blocks(w));
+  }
   make_probabilities(k, w);
   look_ahead(k, w);
 }
 
 // P of any other, while the sums of the tile before are at hand.
 void weigh(Builder& k, const Walk& w, const Weighing& phase) {
-  find_maxima(k, blocks(w), [&] { add_sums(k, blocks(w)); });
-  choose_exponents(k, w.scale, blocks(w));
-  find_weighty(k, w.moving, w.sight.tile_key, blocks(w), phase.rising);
+  if (is_folded(w.plan)) {
+    find_overflow(k, blocks(w), phase.rising);
+  } else {
+    find_maxima(k, blocks(w), [&] { add_sums(k, blocks(w)); });
+    choose_exponents(k, w.scale, blocks(w));
+    find_weighty(k, w.moving, w.sight.tile_key, blocks(w), phase.rising);
+  }
   make_probabilities(k, w);
+  if (is_folded(w.plan)) k.s_sleep(folded_rest);
   k.bind(phase.done);
   look_ahead(k, w);
 }
@@ -94,9 +109,14 @@ void weigh_rising(Builder& k, const Walk& w, const Weighing& phase) {
   const V<1> risen = k.vgpr("rise over the reference");
   k.bind(phase.rising);
   const Tile& tile = w.tiles[0];
-  find_rise(k, w.scale, blocks(w), risen);
-  follow_rise(k, w.scale, tile.halves[0].rows, risen, [&](V<1> shrink) { scale_output(k, tile.o, shrink); });
-  lower_far_scores(k, w.scale, blocks(w), risen);
+  const auto shrink_output = [&](V<1> shrink) { scale_output(k, tile.o, shrink); };
+  if (is_folded(w.plan)) {
+    raise_folded_references(k, w.plan, blocks(w), shrink_output);
+  } else {
+    find_rise(k, w.scale, blocks(w), risen);
+    follow_rise(k, w.scale, tile.halves[0].rows, risen, shrink_output);
+    lower_far_scores(k, w.scale, blocks(w), risen);
+  }
   make_probabilities(k, w, risen);
   k.s_branch(phase.done);
 }
@@ -157,7 +177,7 @@ void walk_keys(Builder& k, const Walk& w) {
   k.s_barrier();
   read_first_fragments(k, w, last);
   multiply(k, w, last, late_work(k, w) + (w.plan.config.causal ? fetch_errands(k, w) : Errands{}));
-  add_sums(k, blocks(w));
+  if (!is_folded(w.plan)) add_sums(k, blocks(w));
 }
 
 // A barrier for waves 4 to 7 alone, or for the others: the groups' phases are one apart.
@@ -172,17 +192,24 @@ void shift_phase(Builder& k, const Place& place, bool late_group) {
   k.bind(other);
 }
 
-Tile start_tile(Builder& k, const AttentionPlan& plan, const Queries& q, const Limits& limits) {
-  const V<64> s = k.vgpr<64>("S");
-  const V<16> p = k.vgpr<16>("P");
+std::array<Block, 2> start_blocks(Builder& k, const AttentionPlan& plan, V<64> s, V<16> p) {
   const Rows rows = start_rows(k, plan);
-  const Tile tile{{start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)},
+  return {start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)};
+}
+
+Tile start_tile(Builder& k, const AttentionPlan& plan, const ScoreScale& scale, V<64> s, const Queries& q,
+                const Limits& limits) {
+  const V<16> p = k.vgpr<16>("P");
+  const Tile tile{is_folded(plan) ? start_folded_blocks(k, plan, s, p) : start_blocks(k, plan, s, p),
                   {k.vgpr<64>("O")},
                   q,
                   limits.row,
                   k.vgpr("K address"),
                   k.vgpr("V address")};
-  clear_output(k, tile.o);
+  if (scale.output_start)
+    clear_output(k, tile.o, *scale.output_start);
+  else
+    clear_output(k, tile.o);
   return tile;
 }
 
@@ -190,8 +217,10 @@ Tile start_tile(Builder& k, const AttentionPlan& plan, const Queries& q, const L
 void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const ScoreScale& scale) {
   const auto scope = k.scope();
   const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place) : full_limits(k, args, place);
-  const Queries q = load_queries(k, plan, args, place);
-  const Walk w = start_walk(k, plan, args, place, scale, limits, {start_tile(k, plan, q, limits)});
+  const V<64> s = k.vgpr<64>("S");
+  const Queries q = scale.bf16 ? load_bf16_queries(k, plan, args, place, s) : load_queries(k, plan, args, place);
+  const Walk w = start_walk(k, plan, args, place, scale, limits, {start_tile(k, plan, scale, s, q, limits)});
+  if (scale.bf16) quantise_queries(k, *scale.bf16, s, q, scale.query_factors);
 
   const Label blind = k.label("sees_nothing"), seen = k.label("seen_all");
   shift_phase(k, place, true);

@@ -11,15 +11,18 @@ constexpr std::uint32_t minus_infinity = 0xff800000;
 
 // One instruction of S^T. Without a score shift the unscaled one does, which issues a slot earlier.
 void multiply_scores(Builder& k, const ScoreScale& scale, V<16> d, A<8> keys, A<8> queries, V<16> c) {
-  if (scale.shift == 0)
+  if (scale.shift == 0 && !scale.bf16)
     k.v_mfma_f32_32x32x64_f8f6f4(d, keys, queries, c);
   else
-    k.v_mfma_scale_f32_32x32x64_f8f6f4(d, keys, queries, c, scale.factors, scale.factors);
+    k.v_mfma_scale_f32_32x32x64_f8f6f4(d, keys, queries, c, scale.factors, scale.query_factors);
 }
 
 void multiply_output(Builder& k, const ScoreScale& scale, Data<16> o, A<8> values, const Block& block) {
   // A takes byte 1 of the factors, 1; B byte 0 of the exponent.
-  k.v_mfma_scale_f32_32x32x64_f8f6f4(o, values, block.p, o, scale.factors, block.exponent, {.op_sel = 1});
+  if (scale.output_start)
+    k.v_mfma_f32_32x32x64_f8f6f4(o, values, block.p, o);
+  else
+    k.v_mfma_scale_f32_32x32x64_f8f6f4(o, values, block.p, o, scale.factors, block.exponent, {.op_sel = 1});
 }
 
 // For each 32 keys and part of the head dim. Those of 32 keys alternate, so that an instruction need not wait for the
@@ -64,11 +67,11 @@ void mask_block(Builder& k, V<16> c, const Tile& tile, const Sight& sight, int b
 
 }  // namespace
 
-void clear_output(Builder& k, const Output& o) {
+void clear_output(Builder& k, const Output& o, generator::Source<isa::Type::u32> value) {
   if (const auto* v = std::get_if<V<64>>(&o.registers))
-    for (int i = 0; i < 64; ++i) k.v_mov_b32((*v)[i], 0);
+    for (int i = 0; i < 64; ++i) k.v_mov_b32((*v)[i], value);
   else
-    for (int i = 0; i < 64; ++i) k.v_accvgpr_write_b32(std::get<A<64>>(o.registers)[i], 0);
+    for (int i = 0; i < 64; ++i) k.v_accvgpr_write_b32(std::get<A<64>>(o.registers)[i], value);
 }
 
 void scale_output(Builder& k, const Output& o, V<1> factor) {

@@ -25,7 +25,8 @@ struct Output {
     return std::visit([b](auto r) { return Data<16>(r.template at<16>(16 * b)); }, registers);
   }
 };
-void clear_output(Builder& k, const Output& o);
+// All elements become `value`, bits of a float.
+void clear_output(Builder& k, const Output& o, generator::Source<isa::Type::u32> value = 0);
 void scale_output(Builder& k, const Output& o, V<1> factor);
 
 // Operands of the products. A tile is 128 keys x 32 queries.

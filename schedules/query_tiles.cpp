@@ -1,5 +1,7 @@
 #include "schedules/query_tiles.h"
 
+#include "schedules/softmax_folded.h"
+
 #include <bit>
 
 namespace zyfa::schedules {
@@ -29,7 +31,8 @@ generator::KernelBody attention_kernel(const AttentionPlan& plan, const isa::Mac
 
   const Arguments args = load_arguments(k, kernarg);
   const Place place = find_place(k, args, head, batch, work_item);
-  const ScoreScale scale = score_scale(k, plan, args, place);
+  const ScoreScale scale =
+      is_folded(plan) ? folded_score_scale(k, plan, args, place) : score_scale(k, plan, args, place);
   if (plan.config.causal) {
     const Label again = k.label("second_tile"), done = k.label("both_tiles_done");
     const S<1> x = k.sgpr("workgroup x");

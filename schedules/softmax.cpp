@@ -44,13 +44,14 @@ ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& a
   const int shift = lean ? lean_shift : 0;
   ScoreScale scale{shift,
                    k.vgpr("E8M0 factors of scores and of 1"),
+                   {},
                    k.sgpr("octaves of a score"),
                    k.sgpr("codes of a score"),
                    k.vgpr("exponent of 0"),
                    k.vgpr("least exponent"),
                    k.vgpr("largest exponent"),
                    k.vgpr("octaves of 0")};
-  k.v_mov_b32(scale.factors, (127 - shift / 2) | 127 << 8);
+  scale.query_factors = scale.factors;
   k.v_mov_b32(scale.no_exponent, bits(integer_bits + e8m0_one));
   k.v_mov_b32(scale.least_exponent, bits(integer_bits + e8m0_one + least_exponent));
   k.v_mov_b32(scale.largest_exponent, bits(integer_bits + e8m0_one + largest_exponent));
@@ -59,6 +60,16 @@ ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& a
   const float lean_code = (codes_per_octave * (lift + e4m3_bias) + 0.5f + plan.lean_offset) * code_unit;
   k.v_mov_b32(scale.no_octaves, bits(lean ? lean_code : integer_bits + e8m0_one + lift));
 
+  if (is_bf16(plan)) {
+    // Scores are octaves at once.
+    scale.bf16 = load_query_factor(k, args, place);
+    scale.query_factors = k.vgpr("E8M0 factor of queries");
+    k.v_mov_b32(scale.factors, (bf16_key_factor_log2 - shift + 127) | 127 << 8);
+    k.s_mov_b32(scale.octaves, bits(std::ldexp(1.0f, shift)));
+    k.s_mov_b32(scale.codes, bits(std::ldexp(codes_per_octave * code_unit, shift)));
+    return scale;
+  }
+  k.v_mov_b32(scale.factors, (127 - shift / 2) | 127 << 8);
   const auto scope = k.scope();
   const V<1> t = k.vgpr("octaves of a product"), octaves = k.vgpr("octaves of a score");
   exponent_factor(k, t, args, place);
@@ -152,7 +163,7 @@ void set_reference(Builder& k, const ScoreScale& scale, Blocks blocks) {
   const auto scope = k.scope();
   const V<1> reference = k.vgpr("reference");
   // Finite also for a row that sees no key: a difference of infinities would be NaN.
-  k.v_mov_b32(reference, bits(std::ldexp(lowest_product, -scale.shift)));
+  k.v_mov_b32(reference, bits(std::ldexp(lowest_product, (scale.bf16 ? bf16_largest_factor_log2 : 0) - scale.shift)));
   for (const Block& b : blocks) k.v_max_f32(reference, b.maximum, reference);
   for (const Block& b : blocks) {
     for (int i = 0; i < 32; ++i) k.v_sub_f32(b.s[i], b.s[i], reference);

@@ -11,7 +11,7 @@
 // Steps that take several blocks interleave them: each would wait for itself.
 #pragma once
 
-#include "schedules/arguments.h"
+#include "schedules/queries.h"
 
 #include <array>
 #include <functional>
@@ -23,15 +23,19 @@ namespace zyfa::schedules {
 
 // How scores count. An octave is a factor of two between probabilities.
 struct ScoreScale {
-  int shift;     // the first product's matrix instructions multiply by 2^-shift
-  V<1> factors;  // E8M0 scale operands: byte 0 is 2^-(shift/2) for Q and for K, byte 1 is 1
-  S<1> octaves;  // octaves in a unit of a score
-  S<1> codes;    // lean only: what a unit adds to a code's fixed-point form (lean_probabilities)
+  int shift;           // the first product's matrix instructions multiply by 2^-shift
+  V<1> factors;        // E8M0 scale operands: byte 0 is K's, byte 1 is 1
+  V<1> query_factors;  // byte 0 is Q's; together with K's 2^-shift, for BF16 queries times what their quantisation took
+  S<1> octaves;        // octaves in a unit of a score
+  S<1> codes;          // lean only: what a unit adds to a code's fixed-point form (lean_probabilities)
   // Constants in registers.
   V<1> no_exponent;     // 2^23 + 127
   V<1> least_exponent;  // 2^23 + 127 + the bounds of a block's exponent
   V<1> largest_exponent;
   V<1> no_octaves;  // exact: 2^23 + 127 + lift; lean: the lift's code in fixed point
+  std::optional<QueryFactor> bf16 = {};
+  // Folded scores (softmax_folded.h): no exponents, and an output that starts from 0 or NaN.
+  std::optional<S<1>> output_start = {};
 };
 ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
 
@@ -42,6 +46,7 @@ struct Rows {
   std::optional<V<1>>
       unrounded;  // the same before rounding and without the lift, kept for the log-sum-exp alone:
                   // rounding shifts a sum of equal probabilities by up to 6 %, which O's division cancels
+  std::optional<V<1>> code = {};  // folded scores: the reference's, fixed point
 };
 Rows start_rows(Builder& k, const AttentionPlan& plan);
 

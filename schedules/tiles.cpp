@@ -210,18 +210,24 @@ Token value_fragment(Builder& k, A<8> fragment, V<1> address, int block, int hal
   return read;
 }
 
-Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
-  const int parts = head_dim_parts(plan);
-  Queries q{parts == 2 ? k.agpr<16>("Q")[0] : k.agpr<24>("Q")[0], parts, {}};
+void address_queries(Builder& k, const Arguments& args, const Place& place, int element_bytes, V<1> address,
+                     S<4> resource) {
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.q, place.batch, place.head, "Q of the head");
-  const S<4> resource = k.sgpr<4>("Q resource");
-  const V<1> address = k.vgpr("Q address");
   advance(k, base, place.first_query, args.q.row_stride);
   make_resource(k, resource, base, queries_there(k, args, place), args.q.row_stride[0]);
   k.v_and_b32(address, matrix_queries - 1, place.lane);
   k.v_mul_lo_u32(address, address, args.q.row_stride[0]);
-  add_field(k, address, place.lane, 5, 1, 16);
+  add_field(k, address, place.lane, 5, 1, 16 * element_bytes);
+}
+
+Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place) {
+  const int parts = head_dim_parts(plan);
+  Queries q{parts == 2 ? k.agpr<16>("Q")[0] : k.agpr<24>("Q")[0], parts, {}};
+  const auto scope = k.scope();
+  const S<4> resource = k.sgpr<4>("Q resource");
+  const V<1> address = k.vgpr("Q address");
+  address_queries(k, args, place, 1, address, resource);
   for (int p = 0; p < parts; ++p)
     for (int i = 0; i < 2; ++i)
       q.loaded |= k.buffer_load_dwordx4(q.part(p).at<4>(4 * i), address, resource, 0,

@@ -63,4 +63,8 @@ struct Queries {
 };
 Queries load_queries(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
 
+// The lane's first bytes of its query, for rows of elements of `element_bytes`, and a resource over the wave's queries.
+void address_queries(Builder& k, const Arguments& args, const Place& place, int element_bytes, V<1> address,
+                     S<4> resource);
+
 }  // namespace zyfa::schedules

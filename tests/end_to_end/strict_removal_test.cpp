@@ -19,7 +19,8 @@ using isa::Program;
 namespace {
 
 // Whole tiles, edge tiles, tiles that only other waves need, waves without queries.
-AttentionInputs inputs(bool causal, int queries = 300, int keys = 700, double sigma = 1.5, int head_dim = 128) {
+AttentionInputs inputs(bool causal, int queries = 300, int keys = 700, double sigma = 1.5, int head_dim = 128,
+                       bool q_bf16 = false) {
   const AttentionShape shape{.batch = 1,
                              .heads = 1,
                              .kv_heads = 1,
@@ -27,7 +28,7 @@ AttentionInputs inputs(bool causal, int queries = 300, int keys = 700, double si
                              .seqlen_k = keys,
                              .head_dim = head_dim,
                              .causal = causal};
-  return make_inputs(shape, InputKind::gaussian, sigma, 3, {.distinct_descales = true});
+  return make_inputs(shape, InputKind::gaussian, sigma, 3, {.distinct_descales = true, .q_bf16 = q_bf16});
 }
 
 bool same_bits(const EmulatedRun& a, const EmulatedRun& b) {
@@ -108,14 +109,18 @@ TEST_CASE("Strict: taking away any wait, nop or barrier is caught", "[strict]") 
   using enum generator::Softmax;
   for (const auto& [config, expected] :
        {Subject{{.causal = false, .softmax = lean, .lse = true}, 7}, Subject{{.softmax = lean, .lse = true}, 5},
-        Subject{{.head_dim = 192, .softmax = exact}, 5}}) {
+        Subject{{.head_dim = 192, .softmax = exact}, 5},
+        Subject{
+            {.q_dtype = generator::QueryType::bf16, .causal = false, .score_scale = generator::ScoreScaling::folded},
+            7}}) {
     const bool causal = config.causal;
     Kernel kernel = generate_kernel(config);
     // The last tile without its second half, and with all of its blocks; scores that outgrow their reference, in tiles
     // of queries that use all waves.
     const int dim = config.head_dim;
-    const std::array problems = {inputs(causal, 300, 700, 1.5, dim), inputs(causal, 300, 767, 1.5, dim),
-                                 inputs(causal, 512, 400, 200, dim)};
+    const bool bf16 = config.q_dtype == generator::QueryType::bf16;
+    const std::array problems = {inputs(causal, 300, 700, 1.5, dim, bf16), inputs(causal, 300, 767, 1.5, dim, bf16),
+                                 inputs(causal, 512, 400, 200, dim, bf16)};
     for (const AttentionInputs& in : problems) REQUIRE(run_strict(kernel, in).result.findings.empty());
     const Kernel kernel_as_is = kernel;
     const Program whole = kernel.code.program;

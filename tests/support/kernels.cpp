@@ -5,6 +5,8 @@
 namespace zyfa {
 
 using namespace runtime;
+using generator::QueryType;
+using generator::ScoreScaling;
 
 std::vector<generator::AttentionConfig> all_configurations() {
   std::vector<generator::AttentionConfig> all;
@@ -15,18 +17,22 @@ std::vector<generator::AttentionConfig> all_configurations() {
           config.code_object_version = version;
           all.push_back(config);
         }
+  for (const ScoreScaling scaling : {ScoreScaling::multiply_add, ScoreScaling::folded})
+    all.push_back({.q_dtype = QueryType::bf16, .score_scale = scaling});
   return all;
 }
 
 std::vector<generator::AttentionConfig> every_shape(bool causal, bool lse) {
   std::vector<generator::AttentionConfig> all;
   for (const generator::SupportedShape& shape : generator::supported_shapes())
-    all.push_back({.dtype = shape.dtype,
-                   .head_dim = shape.head_dim,
-                   .v_head_dim = shape.v_head_dim,
-                   .causal = causal,
-                   .softmax = shape.softmax,
-                   .lse = lse});
+    if (!lse || shape.offers_lse())
+      all.push_back({.dtype = shape.dtype,
+                     .head_dim = shape.head_dim,
+                     .v_head_dim = shape.v_head_dim,
+                     .causal = causal,
+                     .softmax = shape.softmax,
+                     .score_scale = shape.score_scale,
+                     .lse = lse});
   return all;
 }
 
@@ -43,12 +49,18 @@ Kernel generate_kernel(bool causal, bool lse) {
   return generate_kernel(config);
 }
 
+InputOptions suited(const generator::AttentionConfig& config, InputOptions options) {
+  options.power_of_two_factor = config.needs_power_of_two_factor();
+  options.q_bf16 = config.q_dtype == QueryType::bf16;
+  return options;
+}
+
 CheckedRun run_and_compare(const Kernel& kernel, const AttentionInputs& inputs, EmulationOptions options) {
   options.emulator.strict = true;
   CheckedRun checked{run_on_emulator(kernel, inputs, options), reference_attention(inputs, {.threads = 2}), {}};
   if (checked.run.result.trap) throw Error("{}", checked.run.result.trap->message);
   for (const emulator::Finding& finding : checked.run.result.findings) throw Error("{}", finding.message);
-  checked.comparison = compare(checked.reference, checked.run.output());
+  checked.comparison = compare(checked.reference, checked.run.output(), default_tolerances(kernel.manifest.config));
   return checked;
 }
 

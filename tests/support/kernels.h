@@ -2,19 +2,24 @@
 #pragma once
 
 #include "generator/generate.h"
+#include "runtime_loader/attention_problem.h"
 #include "runtime_loader/emulate.h"
 
 #include <vector>
 
 namespace zyfa {
 
-// Every configuration that zyfa-gen offers: shapes x causal x lse x code object version.
+// Every configuration that zyfa-gen offers with FP8 queries: shapes x causal x lse x code object version; and some of
+// BF16.
 std::vector<generator::AttentionConfig> all_configurations();
 
 runtime::Kernel generate_kernel(const generator::AttentionConfig& config);
 runtime::Kernel generate_kernel(bool causal, bool lse);
 // The shapes and softmaxes that zyfa-gen offers, with this mask and LSE.
 std::vector<generator::AttentionConfig> every_shape(bool causal, bool lse);
+// The options with what the configuration asks of its input: BF16 queries, a factor of the logits that is a power of
+// two.
+runtime::InputOptions suited(const generator::AttentionConfig& config, runtime::InputOptions options = {});
 
 // Runs the problem in strict mode and compares all rows with the reference. A trap or a finding is an Error with its
 // message.

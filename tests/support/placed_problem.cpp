@@ -11,7 +11,7 @@ using generator::TensorStrides;
 
 namespace {
 
-constexpr std::byte nan_code{0x7f};  // e4m3 NaN
+constexpr std::byte nan_code{0x7f};  // e4m3 NaN; two of them are a BF16 near its largest
 constexpr std::byte pattern{0x5a};
 
 }  // namespace
@@ -19,14 +19,14 @@ constexpr std::byte pattern{0x5a};
 PlacedProblem::PlacedProblem(const AttentionInputs& inputs, const Placement& placement)
     : inputs_(inputs), placement_(placement) {
   const AttentionShape& s = inputs_.shape;
-  q_ = lay_out(s.heads, s.seqlen_q, s.head_dim, placement.pad_bytes, nan_code);
+  q_ = lay_out(s.heads, s.seqlen_q, std::int64_t{s.head_dim} * (inputs_.q_bf16 ? 2 : 1), placement.pad_bytes, nan_code);
   k_ = lay_out(s.kv_heads, s.seqlen_k, s.head_dim, placement.pad_bytes, nan_code);
   v_ = lay_out(s.kv_heads, s.seqlen_k, s.v_head_dim, placement.pad_bytes, nan_code);
   o_ = lay_out(s.heads, s.seqlen_q, std::int64_t{s.v_head_dim} * 2, placement.pad_bytes, pattern);
   lse_ = lay_out(s.heads, s.seqlen_q, 4, 0, pattern);
-  fill(q_, inputs_.q);
-  fill(k_, inputs_.k);
-  fill(v_, inputs_.v);
+  fill(q_, inputs_.q_bf16 ? static_cast<const void*>(inputs_.q_bf16->data()) : inputs_.q.data());
+  fill(k_, inputs_.k.data());
+  fill(v_, inputs_.v.data());
   arguments.q = map("q", q_, arguments.q_stride);
   arguments.k = map("k", k_, arguments.k_stride);
   arguments.v = map("v", v_, arguments.v_stride);
@@ -63,8 +63,8 @@ PlacedProblem::Placed PlacedProblem::lay_out(std::int64_t heads, std::int64_t ro
   return t;
 }
 
-void PlacedProblem::fill(Placed& t, const std::vector<std::uint8_t>& values) const {
-  const std::uint8_t* from = values.data();
+void PlacedProblem::fill(Placed& t, const void* values) const {
+  const auto* from = static_cast<const std::uint8_t*>(values);
   for (std::int64_t b = 0; b < t.batch; ++b)
     for (std::int64_t r = 0; r < t.rows; ++r)
       for (std::int64_t h = 0; h < t.heads; ++h, from += t.row_bytes)

@@ -48,7 +48,7 @@ class PlacedProblem {
 
   Placed lay_out(std::int64_t heads, std::int64_t rows, std::int64_t row_bytes, std::int64_t pad_bytes,
                  std::byte filler) const;
-  void fill(Placed& tensor, const std::vector<std::uint8_t>& values) const;
+  void fill(Placed& tensor, const void* values) const;
   std::uint64_t map(const char* name, Placed& tensor, generator::TensorStrides& strides);
   std::uint64_t map_descale(const char* name, const std::vector<float>& values, generator::DescaleStrides& strides);
 

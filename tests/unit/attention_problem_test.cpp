@@ -387,3 +387,47 @@ TEST_CASE("quantise: tensors that do not belong together or are not finite are r
     CHECK(text.find("k[0, 3, 1, 6]") != std::string::npos);
   }
 }
+
+TEST_CASE("inputs: a factor of the logits that is a power of two", "[quick][inputs]") {
+  const AttentionShape shape{2, 4, 2, 20, 30, 64, 64, false};
+  for (const InputKind kind : {InputKind::gaussian, InputKind::sink, InputKind::ones, InputKind::peaked}) {
+    const AttentionInputs plain = make_inputs(shape, kind, 1, 5, {.distinct_descales = true});
+    AttentionInputs in = make_inputs(shape, kind, 1, 5, {.distinct_descales = true, .power_of_two_factor = true});
+    CAPTURE(to_string(kind));
+    REQUIRE_NOTHROW(check_power_of_two_factors(in));
+    REQUIRE_THROWS_AS(check_power_of_two_factors(plain), Error);
+    for (std::size_t i = 0; i < in.q_descale.size(); ++i) {
+      CHECK(in.q_descale[i] >= plain.q_descale[i]);
+      CHECK(in.q_descale[i] < 2.0001F * plain.q_descale[i]);
+    }
+    in.q_descale.back() *= 1.00001F;
+    REQUIRE_THROWS_AS(check_power_of_two_factors(in), Error);
+  }
+  CHECK(power_of_two_descale(0.3F, 1, 0) == 0.3F);
+}
+
+TEST_CASE("inputs: BF16 queries", "[quick][inputs]") {
+  const AttentionShape shape{2, 4, 2, 20, 30, 64, 64, false};
+  const InputOptions options{.distinct_descales = true, .q_bf16 = true};
+  AttentionInputs in = make_inputs(shape, InputKind::gaussian, 1, 5, options);
+  const AttentionInputs fp8 = make_inputs(shape, InputKind::gaussian, 1, 5, {.distinct_descales = true});
+  CHECK(in.q.empty());
+  REQUIRE(in.q_bf16->size() == fp8.q.size());
+  CHECK(in.k == fp8.k);
+  // The same values, each rounded its own way.
+  for (std::size_t i = 0; i < fp8.q.size(); ++i) {
+    const std::size_t head = i / (20 * 4 * 64) * 2 + i / 64 % 4 / 2;
+    const float code = isa::e4m3_to_float(fp8.q[i]) * fp8.q_descale[head];
+    const float real = isa::bf16_to_float((*in.q_bf16)[i]);
+    REQUIRE(std::abs(code - real) <= 0.07F * std::abs(real) + fp8.q_descale[head] * 0x1p-9F);
+  }
+  (*in.q_bf16)[7] = 0x7f80;
+  REQUIRE_THROWS_WITH(check(in), "q: element 7 is not finite");
+  in.q_bf16->pop_back();
+  REQUIRE_THROWS_AS(check(in), Error);
+
+  const Tensor q = tensor_of(std::vector<float>(64, 0.3F), {1, 1, 1, 64}), k = q, v = q;
+  const AttentionInputs given = quantise(shape_of(q, k, v, false), q, k, v, 0.125F, 1, false, true);
+  CHECK(given.q_bf16->front() == isa::float_to_bf16(0.3F));
+  CHECK(given.q_descale == std::vector<float>{1.0F});
+}

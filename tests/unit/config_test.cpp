@@ -36,6 +36,8 @@ TEST_CASE("Config: JSON and back", "[quick][config]") {
   config.causal = false;
   config.lse = true;
   config.code_object_version = 6;
+  config.q_dtype = QueryType::bf16;
+  config.score_scale = ScoreScaling::folded;
   CHECK(config_from_json(to_json(config), "x") == config);
   CHECK(parsed(R"({"head_dim": 64})").v_head_dim == 64);
   CHECK(parsed(R"({"head_dim": 192, "v_head_dim": 128})").v_head_dim == 128);
@@ -50,6 +52,8 @@ TEST_CASE("Config: a bad one is named", "[quick][config]") {
   CHECK(refusal(R"({"dtype": 8})") == "shape.json: 'dtype' is 8, not a string");
   CHECK(refusal(R"({"dtype": "fnuz"})").starts_with("dtype 'fnuz' is not supported; accepted: fp8"));
   CHECK(refusal(R"({"softmax": "hard"})").starts_with("softmax 'hard' is not supported; accepted: lean, exact"));
+  CHECK(refusal(R"({"score_scale": "none"})") == "score scale 'none' is not supported; accepted: multiply-add, folded");
+  CHECK(refusal(R"({"q_dtype": "f16"})") == "q_dtype 'f16' is not supported; accepted: fp8, bf16");
   CHECK(refusal("[]").starts_with("shape.json: a configuration is a JSON object, this is array"));
 }
 
@@ -62,8 +66,16 @@ TEST_CASE("Plan: only what a schedule offers", "[quick][plan]") {
     CHECK(plan.lds.total_bytes() <= isa::Machine{}.lds_bytes);
   }
   CHECK(refusal(R"({"head_dim": 64})")
-            .starts_with("no schedule for head dim 64, value head dim 64, dtype fp8_e4m3fn, softmax lean; accepted: "
+            .starts_with("no schedule for head dim 64, value head dim 64, dtype fp8_e4m3fn, softmax lean, score scale "
+                         "multiply-add; accepted: "
                          "--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax lean; --dtype fp8 "));
+  CHECK(refusal(R"({"score_scale": "folded", "softmax": "exact"})")
+            .find("softmax exact, score scale folded; accepted: ") != std::string::npos);
+  CHECK(refusal(R"({"score_scale": "folded", "lse": true})").starts_with("score scale folded writes no log-sum-exp"));
+  CHECK(make_plan(parsed(R"({"score_scale": "folded", "q_dtype": "bf16"})")).symbol ==
+        "zyfa_fwd_hd128_fp8_e4m3fn_qbf16_lean_folded_causal_gfx950");
+  CHECK(parsed(R"({"score_scale": "folded"})").needs_power_of_two_factor());
+  CHECK_FALSE(parsed(R"({"score_scale": "folded", "q_dtype": "bf16"})").needs_power_of_two_factor());
   CHECK(refusal(R"({"v_head_dim": 64})").starts_with("no schedule for head dim 128, value head dim 64"));
   CHECK(refusal(R"({"cov": 4})") == "code object version 4 is not supported; accepted: 5, 6");
 }
