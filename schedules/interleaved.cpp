@@ -14,6 +14,7 @@
 
 #include "schedules/output.h"
 #include "schedules/query_tiles.h"
+#include "schedules/softmax_folded.h"
 #include "schedules/walk.h"
 
 namespace zyfa::schedules {
@@ -26,6 +27,13 @@ using generator::Strand;
 // Clocks that a matrix instruction and what is woven behind it may take: as many as the matrix pipe does, for then it
 // never waits.
 constexpr int woven_clk = 64;
+
+void make_probabilities(Builder& k, const Walk& w, Blocks blocks) {
+  if (is_folded(w.plan))
+    pack_folded(k, blocks);
+  else
+    lean_probabilities(k, w.scale, blocks, {});
+}
 
 // The products of `half` of the keys, and under them the probabilities of the other half.
 struct Step {
@@ -44,10 +52,16 @@ struct Rise {
   std::vector<Token> arriving;  // operands that the step has sent for by then
 };
 
-std::vector<Block> blocks(const Walk& w, int half) {
+std::vector<Block> half_blocks(const Walk& w, int half) {
   std::vector<Block> both;
   for (const Tile& tile : w.tiles) both.push_back(tile.halves[static_cast<std::size_t>(half)]);
   return both;
+}
+
+// Scores that the step has made, of keys that are not weighed yet.
+std::vector<V<32>> scored_ahead(const Tile& tile, const Step& step) {
+  if (!step.scores) return {};
+  return {tile.halves[static_cast<std::size_t>(step.half)].s};
 }
 
 // Matrix instruction i of a step. Behind an operand's last use: the next one has arrived, and the one that takes its
@@ -113,19 +127,28 @@ void weave_under(Builder& k, const Walk& w, const Step& step, const Strand& stra
   while (next < strand.size()) weave_next(products);
 }
 
+// P of these blocks, with sums of theirs that are at hand added first. Goes to `rising` where references rise; returns
+// which instruction does.
+std::size_t weigh(Builder& k, const Walk& w, Blocks blocks, Label rising) {
+  const std::size_t start = k.code().size();
+  if (is_folded(w.plan)) {
+    find_overflow(k, blocks, rising);
+  } else {
+    find_maxima(k, blocks, [&] { add_sums(k, blocks); });
+    choose_exponents(k, w.scale, blocks);
+    find_weighty(k, w.moving, w.sight.tile_key, blocks, rising);
+  }
+  const std::size_t branch = k.code().size() - start - 1;
+  make_probabilities(k, w, blocks);
+  return branch;
+}
+
 Rise weave_step(Builder& k, const Walk& w, const Step& step) {
   const auto scope = k.scope();
   Rise rise{k.label("references_rise"), k.label("weighed"), 0, {}};
-  const std::vector<Block> weighed = blocks(w, 1 - step.half);
+  const std::vector<Block> weighed = half_blocks(w, 1 - step.half);
   std::size_t branch = 0;
-  const Strand strand = k.aside([&] {
-    const std::size_t start = k.code().size();
-    find_maxima(k, weighed, [&] { add_sums(k, weighed); });
-    choose_exponents(k, w.scale, weighed);
-    find_weighty(k, w.moving, w.sight.tile_key, weighed, rise.rising);
-    branch = k.code().size() - start - 1;
-    lean_probabilities(k, w.scale, weighed, {});
-  });
+  const Strand strand = k.aside([&] { branch = weigh(k, w, weighed, rise.rising); });
   std::vector<Token> arriving(step.matrix.size());
   weave_under(k, w, step, strand, 0, arriving, [&](std::size_t i, std::size_t issued) {
     if (i == branch) rise = {rise.rising, rise.done, issued, arriving};
@@ -134,35 +157,50 @@ Rise weave_step(Builder& k, const Walk& w, const Step& step) {
   return rise;
 }
 
-// The rest of the step for rows whose references rise. Products with the old references come to an end before output
-// and totals follow.
-void raise(Builder& k, const Walk& w, const Step& step, Rise rise) {
-  const auto scope = k.scope();
-  const std::vector<Block> weighed = blocks(w, 1 - step.half);
+// References of blocks[i]'s rows rise, and the blocks become P. The rest of the step's products are those with the old
+// references: they come to an end before output and totals follow.
+void raise_lean(Builder& k, const Walk& w, const Step& step, Rise& rise, Blocks blocks) {
   std::vector<V<1>> risen;
-  for (std::size_t i = 0; i < weighed.size(); ++i) risen.push_back(k.vgpr("rise over the reference"));
-  k.bind(rise.rising);
+  for (std::size_t i = 0; i < blocks.size(); ++i) risen.push_back(k.vgpr("rise over the reference"));
   {
     const auto inner = k.scope();
     const Strand strand = k.aside([&] {
-      for (std::size_t i = 0; i < weighed.size(); ++i) {
-        find_rise(k, w.scale, Blocks(&weighed[i], 1), risen[i]);
-        lower_scores(k, weighed[i].s, risen[i]);
+      for (std::size_t i = 0; i < blocks.size(); ++i) {
+        find_rise(k, w.scale, blocks.subspan(i, 1), risen[i]);
+        lower_scores(k, blocks[i].s, risen[i]);
       }
-      lean_probabilities(k, w.scale, weighed, {});
+      make_probabilities(k, w, blocks);
     });
     weave_under(k, w, step, strand, rise.multiplied, rise.arriving);
   }
-  add_sums(k, blocks(w, step.half));
-  for (std::size_t i = 0; i < weighed.size(); ++i) {
+  add_sums(k, half_blocks(w, step.half));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Tile& tile = w.tiles[i];
     const Label stay = k.label("references_stay");
     k.v_cmp_lt_f32(isa::vcc, 0.0f, risen[i]);
     k.s_cbranch_vccz(stay);
-    follow_rise(k, w.scale, weighed[i].rows, risen[i], [&](V<1> shrink) { scale_output(k, tile.o, shrink); });
-    if (step.scores) lower_scores(k, tile.halves[static_cast<std::size_t>(step.half)].s, risen[i]);
+    follow_rise(k, w.scale, blocks[i].rows, risen[i], [&](V<1> shrink) { scale_output(k, tile.o, shrink); });
+    for (const V<32> s : scored_ahead(tile, step)) lower_scores(k, s, risen[i]);
     k.bind(stay);
   }
+}
+void raise_folded(Builder& k, const Walk& w, const Step& step, Rise& rise, Blocks blocks) {
+  weave_under(k, w, step, {}, rise.multiplied, rise.arriving);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Tile& tile = w.tiles[i];
+    raise_folded_references(
+        k, w.plan, blocks.subspan(i, 1), [&](V<1> shrink) { scale_output(k, tile.o, shrink); },
+        scored_ahead(tile, step));
+  }
+  make_probabilities(k, w, blocks);
+}
+
+// The rest of the step where references rise.
+void raise(Builder& k, const Walk& w, const Step& step, Rise rise) {
+  const auto scope = k.scope();
+  const std::vector<Block> weighed = half_blocks(w, 1 - step.half);
+  k.bind(rise.rising);
+  (is_folded(w.plan) ? raise_folded : raise_lean)(k, w, step, rise, weighed);
   k.s_branch(rise.done);
 }
 
@@ -180,11 +218,15 @@ Products edge_products(Builder& k, const Walk& w, int half) {
 // P of the first tile's first half. The references come from both halves.
 void weigh_first(Builder& k, const Walk& w) {
   for (const Tile& tile : w.tiles) {
-    find_maxima(k, tile.halves, [] {});
-    set_reference(k, w.scale, tile.halves);
+    if (is_folded(w.plan)) {
+      set_folded_reference(k, w.plan, tile.halves);
+    } else {
+      find_maxima(k, tile.halves, [] {});
+      set_reference(k, w.scale, tile.halves);
+    }
   }
-  choose_exponents(k, w.scale, blocks(w, 0));
-  lean_probabilities(k, w.scale, blocks(w, 0), {});
+  if (!is_folded(w.plan)) choose_exponents(k, w.scale, half_blocks(w, 0));
+  make_probabilities(k, w, half_blocks(w, 0));
 }
 
 // Trips as long as the tile to score starts below `end`.
@@ -231,7 +273,8 @@ void finish(Builder& k, const Walk& w, const std::array<Products, 2>& products) 
     for (const auto& errand : fetch_errands(k, w)) errand();
   const Rise rise = weave_step(k, w, step);
   multiply(k, w, products[1].outputs, {});
-  for (int half = 0; half < 2; ++half) add_sums(k, blocks(w, half));
+  if (!is_folded(w.plan))
+    for (int half = 0; half < 2; ++half) add_sums(k, half_blocks(w, half));
   k.s_branch(done);
   raise(k, w, step, rise);
   k.bind(done);
@@ -258,19 +301,11 @@ void walk_keys(Builder& k, const Walk& w) {
   finish(k, w, edge);
 }
 
-Tile start_tile(Builder& k, const AttentionPlan& plan, const Queries& q, V<1> row, V<1> key_address,
-                V<1> value_address) {
-  const V<64> s = k.vgpr<64>("S");
+std::array<Block, 2> start_blocks(Builder& k, const AttentionPlan& plan, V<64> s) {
   const V<16> p = k.vgpr<16>("P");
+  if (is_folded(plan)) return start_folded_blocks(k, plan, s, p);
   const Rows rows = start_rows(k, plan);
-  const Tile tile{{start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)},
-                  {k.agpr<64>("O")},
-                  q,
-                  row,
-                  key_address,
-                  value_address};
-  clear_output(k, tile.o);
-  return tile;
+  return {start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)};
 }
 
 // Attention of one tile of queries.
@@ -285,11 +320,25 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
   k.v_min_i32(row[1], args.seqlen_k, row[1]);
   const V<1> key_address = k.vgpr("K address"), value_address = k.vgpr("V address");
   std::vector<Tile> tiles;
-  for (std::size_t i = 0; i < 2; ++i)
-    tiles.push_back(start_tile(k, plan, load_queries(k, plan, args, places[i]), row[i], key_address, value_address));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const V<64> s = k.vgpr<64>("S");
+    const Queries q =
+        scale.bf16 ? load_bf16_queries(k, plan, args, places[i], s) : load_queries(k, plan, args, places[i]);
+    const V<1> factors = scale.bf16 && i > 0 ? k.vgpr("E8M0 factor of the second 32 queries") : scale.query_factors;
+    tiles.push_back({start_blocks(k, plan, s), {k.agpr<64>("O")}, q, factors, row[i], key_address, value_address});
+    if (scale.output_start)
+      clear_output(k, tiles[i].o, *scale.output_start);
+    else
+      clear_output(k, tiles[i].o);
+  }
   {
     const auto inner = k.scope();
     const Walk w = start_walk(k, plan, args, place, scale, limits, tiles);
+    if (scale.bf16)
+      for (const Tile& tile : tiles) {
+        const V<64> raw{tile.halves[0].s.first};
+        quantise_queries(k, *scale.bf16, raw, tile.q, tile.query_factors);
+      }
     const Label blind = k.label("sees_nothing"), seen = k.label("seen_all");
     k.s_cmp_eq_u32(limits.wave, 0);
     k.s_cbranch_scc1(blind);

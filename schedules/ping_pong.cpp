@@ -203,6 +203,7 @@ Tile start_tile(Builder& k, const AttentionPlan& plan, const ScoreScale& scale, 
   const Tile tile{is_folded(plan) ? start_folded_blocks(k, plan, s, p) : start_blocks(k, plan, s, p),
                   {k.vgpr<64>("O")},
                   q,
+                  scale.query_factors,
                   limits.row,
                   k.vgpr("K address"),
                   k.vgpr("V address")};

@@ -10,11 +10,11 @@ using generator::Label;
 constexpr std::uint32_t minus_infinity = 0xff800000;
 
 // One instruction of S^T. Without a score shift the unscaled one does, which issues a slot earlier.
-void multiply_scores(Builder& k, const ScoreScale& scale, V<16> d, A<8> keys, A<8> queries, V<16> c) {
+void multiply_scores(Builder& k, const ScoreScale& scale, const Tile& tile, int part, V<16> d, A<8> keys, V<16> c) {
   if (scale.shift == 0 && !scale.bf16)
-    k.v_mfma_f32_32x32x64_f8f6f4(d, keys, queries, c);
+    k.v_mfma_f32_32x32x64_f8f6f4(d, keys, tile.q.part(part), c);
   else
-    k.v_mfma_scale_f32_32x32x64_f8f6f4(d, keys, queries, c, scale.factors, scale.query_factors);
+    k.v_mfma_scale_f32_32x32x64_f8f6f4(d, keys, tile.q.part(part), c, scale.factors, tile.query_factors);
 }
 
 void multiply_output(Builder& k, const ScoreScale& scale, Data<16> o, A<8> values, const Block& block) {
@@ -94,7 +94,7 @@ MatrixSteps score_steps(Builder& k, const AttentionPlan& plan, Tiles tiles, cons
   return score_stream(k, plan, tiles, half, [&k, scale, half](const Tile& tile, int keys32, int part, A<8> keys) {
     const Block& block = tile.halves[static_cast<std::size_t>(half)];
     const V<16> s = block.s.at<16>(16 * keys32);
-    multiply_scores(k, scale, s, keys, tile.q.part(part), part == 0 ? block.rows.bias : s);
+    multiply_scores(k, scale, tile, part, s, keys, part == 0 ? block.rows.bias : s);
   });
 }
 
@@ -117,15 +117,15 @@ MatrixSteps edge_score_steps(Builder& k, const AttentionPlan& plan, Tiles tiles,
                           k.s_cbranch_scc1(plain);
                           mask_block(k, s, tile, sight, 2 * half + keys32);
                           k.settle();
-                          multiply_scores(k, scale, s, keys, tile.q.part(0), s);
+                          multiply_scores(k, scale, tile, 0, s, keys, s);
                           k.s_branch(done);
                           k.bind(plain);
-                          multiply_scores(k, scale, s, keys, tile.q.part(0), block.rows.bias);
+                          multiply_scores(k, scale, tile, 0, s, keys, block.rows.bias);
                           k.s_branch(done);
                           k.bind(hidden);
                           for (int i = 0; i < 16; ++i) k.v_mov_b32(s[i], minus_infinity);
                         } else {
-                          multiply_scores(k, scale, s, keys, tile.q.part(part), s);
+                          multiply_scores(k, scale, tile, part, s, keys, s);
                           k.bind(hidden);
                         }
                         k.bind(done);

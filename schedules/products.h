@@ -34,6 +34,7 @@ struct Tile {
   std::array<Block, 2> halves;  // keys 0..63 and 64..127: scores, and probabilities of the tile before
   Output o;                     // so far
   Queries q;
+  V<1> query_factors;               // their E8M0 scale operand: ScoreScale::query_factors, or the tile's own
   V<1> row;                         // the lane's query sees the keys below this; may be negative
   V<1> key_address, value_address;  // where the lane reads in LDS, bytes
 };

@@ -132,14 +132,15 @@ void spread_between_lanes(Builder& k, V<1> largest, V<1> least) {
   k.v_min_f32(least, least, other[1]);
 }
 
-// A row's keys of a tile are four groups: two lanes with 32 keys of each block. A key that stands far above the largest
+// A row's keys of two blocks are four groups: two lanes with 32 keys of each. A key that stands far above the largest
 // of some group is followed by few as large, and its row has small weights that need the room below.
-// The blocks' maxima, of the lane's groups, become the row's largest score and the least of the groups'.
+// The first block's maximum becomes the row's largest score.
 void choose_code(Builder& k, const AttentionPlan& plan, Blocks blocks, V<1> chosen) {
   const auto scope = k.scope();
-  const V<1> t = k.vgpr("where a key stands far above");
-  spread_between_lanes(k, blocks[0].maximum, blocks[1].maximum);
-  k.v_add_f32(t, static_cast<float>(plan.folded_lone_codes) * code_unit, blocks[1].maximum);
+  const V<1> t = k.vgpr("where a key stands far above"), least = k.vgpr("least of the groups' maxima");
+  k.v_mov_b32(least, blocks.back().maximum);
+  spread_between_lanes(k, blocks.front().maximum, least);
+  k.v_add_f32(t, static_cast<float>(plan.folded_lone_codes) * code_unit, least);
   k.v_cmp_le_f32(isa::vcc, t, blocks[0].maximum);
   k.v_mov_b32(chosen, bits(code(plan, plan.folded_code)));
   k.v_mov_b32(t, bits(code(plan, plan.folded_code_of_lone_key)));
@@ -197,7 +198,7 @@ void find_overflow(Builder& k, Blocks blocks, Label found) {
 }
 
 void raise_folded_references(Builder& k, const AttentionPlan& plan, Blocks blocks,
-                             const std::function<void(V<1>)>& shrink_output) {
+                             const std::function<void(V<1>)>& shrink_output, std::span<const V<32>> ahead) {
   const Rows& rows = blocks.front().rows;
   const V<1> reference = blocks.front().maximum;
   const auto scope = k.scope();
@@ -221,6 +222,7 @@ void raise_folded_references(Builder& k, const AttentionPlan& plan, Blocks block
   k.settle();
   k.v_mul_f32(rows.total, shrink, rows.total);
   shrink_output(shrink);
+  for (const V<32> s : ahead) lower_scores(k, s, risen);
   k.s_cbranch_vccz(near);
   // As in set_folded_reference: first the maximum, exactly, then its code.
   k.v_cndmask_b32(reference, 0, reference, rising);

@@ -35,9 +35,10 @@ void set_folded_reference(Builder& k, const AttentionPlan& plan, Blocks blocks);
 void find_overflow(Builder& k, Blocks blocks, generator::Label found);
 
 // Behind find_overflow: rows with a score above their reference take it as the new one. Scores, bias and totals are
-// brought to it; `shrink_output` is to multiply the rows' output by its argument.
+// brought to it, as are `ahead`, scores of further blocks; `shrink_output` is to multiply the rows' output by its
+// argument. The blocks, one or two, are of the same rows.
 void raise_folded_references(Builder& k, const AttentionPlan& plan, Blocks blocks,
-                             const std::function<void(V<1>)>& shrink_output);
+                             const std::function<void(V<1>)>& shrink_output, std::span<const V<32>> ahead = {});
 
 // Scores become e4m3 probabilities, as in lean_probabilities.
 void pack_folded(Builder& k, Blocks blocks);
