@@ -35,6 +35,24 @@ AiterRun emulate(const AiterCommand& command, const AiterKernel& kernel, const A
   return run_aiter(kernel, command.problem, inputs, options);
 }
 
+// What zyfa-run makes for a kernel of ours with the same options. Groups of sequences and packed layouts have input of
+// their own.
+AiterInputs inputs_of(const AiterCommand& command, const AiterKernel& kernel) {
+  const AiterProblem& p = command.problem;
+  if (!kernel.format.plain || kernel.abi == AiterAbi::v3_group) {
+    if ((command.input != InputKind::gaussian && command.input != InputKind::ones) || command.v_mean != 0)
+      throw Error("{} of format {} takes --input gaussian or ones, without --v-mean", command.abi, kernel.format.name);
+    return make_aiter_inputs(kernel, p);
+  }
+  AttentionShape shape = shape_of(kernel, p, 0);
+  shape.batch = static_cast<int>(p.sequences.size());
+  return encode_aiter_inputs(kernel, make_inputs(shape, command.input, p.sigma.value_or(1), p.seed,
+                                                 {.softmax_scale = p.softmax_scale,
+                                                  .v_ones = p.v_ones,
+                                                  .v_mean = command.v_mean,
+                                                  .threads = command.threads}));
+}
+
 void print_json(const AiterCommand& command, const AiterKernel& kernel, const AiterRun& run, const Comparison* c) {
   nlohmann::ordered_json lengths = nlohmann::ordered_json::array();
   for (const AiterSequence& s : command.problem.sequences) lengths.push_back({s.seqlen_q, s.seqlen_k});
@@ -91,7 +109,7 @@ int run_aiter_command(const AiterCommand& command) {
   const AiterKernel kernel = load_aiter_kernel(command.kernel, parse_aiter_abi(command.abi));
   if (command.check && !kernel.format.plain)
     throw Error("format {} has no reference; run it with --no-check", kernel.format.name);
-  const AiterInputs inputs = make_aiter_inputs(kernel, command.problem);
+  const AiterInputs inputs = inputs_of(command, kernel);
   const AiterRun run = emulate(command, kernel, inputs);
   stop_at_trap(run.result, kernel.symbol, command.json);
   std::optional<Comparison> comparison;

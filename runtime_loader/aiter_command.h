@@ -13,6 +13,8 @@ namespace zyfa::runtime {
 struct AiterCommand {
   std::string kernel, abi;
   AiterProblem problem;
+  InputKind input = InputKind::gaussian;
+  double v_mean = 0;
   std::optional<double> tolerance;  // of the relative error; the format's by default
   bool check = true, json = false;
   int threads = 1, check_stride = 1;

@@ -222,16 +222,32 @@ void encode_plain(const AiterFormat& format, std::size_t batch, const Extents& e
   format.v_bits == 16 ? encode_bf16(values.v, inputs.v) : encode_fp8(values.v, inputs.v);
 }
 
-// (rows, heads, dim) codes with a descale for each of the key/value heads, of which there may be fewer.
+// (rows of all entries, heads, dim) codes with a descale for each entry and key/value head, of which there may be fewer
+// than heads.
 std::vector<float> values_of(const std::vector<std::uint8_t>& codes, const Extent& extent,
-                             const std::vector<float>& descales, float by) {
+                             const std::vector<float>& descales, std::size_t batch, float by) {
   std::vector<float> values(codes.size());
-  const std::size_t group = extent.heads / descales.size();
+  const std::size_t kv_heads = descales.size() / batch, group = extent.heads / kv_heads;
+  const std::size_t entry = codes.size() / batch;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const std::size_t head = i / extent.dim % extent.heads;
-    values[i] = isa::e4m3_to_float(codes[i]) * descales[head / group] * by;
+    values[i] = isa::e4m3_to_float(codes[i]) * descales[i / entry * kv_heads + head / group] * by;
   }
   return values;
+}
+
+// One entry of `reals` for each sequence; the values are of all.
+void add_reals(const AiterKernel& kernel, const AiterProblem& problem, const Extents& extents, const Values& values,
+               float scale, AiterInputs& inputs) {
+  std::size_t q_row = 0, k_row = 0;
+  for (std::size_t i = 0; i < problem.sequences.size(); ++i) {
+    const AttentionShape shape = shape_of(kernel, problem, i);
+    inputs.reals.push_back({shape, part(values.q, q_row, shape.seqlen_q, extents.q.heads * extents.q.dim),
+                            part(values.k, k_row, shape.seqlen_k, extents.k.heads * extents.k.dim),
+                            part(values.v, k_row, shape.seqlen_k, extents.v.heads * extents.v.dim), scale});
+    q_row += static_cast<std::size_t>(shape.seqlen_q);
+    k_row += static_cast<std::size_t>(shape.seqlen_k);
+  }
 }
 
 }  // namespace
@@ -273,40 +289,36 @@ AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& pro
   std::vector<float> k = gaussian(k_extent, 1, problem.seed, k_stream);
   std::vector<float> v =
       problem.v_ones ? std::vector<float>(v_extent.elements(), 1.0f) : gaussian(v_extent, 1, problem.seed, v_stream);
-  encode_plain(format, batch, {q_extent, k_extent, v_extent}, {q, k, v}, scale, inputs);
-
-  std::size_t q_row = 0, k_row = 0;
-  for (std::size_t i = 0; i < batch; ++i) {
-    const AttentionShape shape = shape_of(kernel, problem, i);
-    inputs.reals.push_back({shape, part(q, q_row, shape.seqlen_q, q_extent.heads * q_extent.dim),
-                            part(k, k_row, shape.seqlen_k, k_extent.heads * k_extent.dim),
-                            part(v, k_row, shape.seqlen_k, v_extent.heads * v_extent.dim),
-                            scaled_q ? std::numbers::ln2_v<float> : scale});
-    q_row += static_cast<std::size_t>(shape.seqlen_q);
-    k_row += static_cast<std::size_t>(shape.seqlen_k);
-  }
+  const Extents extents{q_extent, k_extent, v_extent};
+  encode_plain(format, batch, extents, {q, k, v}, scale, inputs);
+  add_reals(kernel, problem, extents, {q, k, v}, scaled_q ? std::numbers::ln2_v<float> : scale, inputs);
   return inputs;
 }
 
 AiterInputs encode_aiter_inputs(const AiterKernel& kernel, const AttentionInputs& given) {
   const AttentionShape& s = given.shape;
-  if (!kernel.format.plain || s.batch != 1)
-    throw Error("format {} takes given inputs only as one sequence in a layout that is rebuilt here",
-                kernel.format.name);
-  check(kernel, {.sequences = {{s.seqlen_q, s.seqlen_k}}, .heads = s.heads, .kv_heads = s.kv_heads});
-  const auto extent = [](int rows, int heads, int dim) {
-    return Extent{static_cast<std::size_t>(rows), static_cast<std::size_t>(heads), static_cast<std::size_t>(dim)};
+  if (!kernel.format.plain)
+    throw Error("format {}: its packed layout is not rebuilt, it takes no given inputs", kernel.format.name);
+  const auto batch = static_cast<std::size_t>(s.batch);
+  const AiterProblem problem{.sequences = std::vector<AiterSequence>(batch, {s.seqlen_q, s.seqlen_k}),
+                             .heads = s.heads,
+                             .kv_heads = s.kv_heads};
+  check(kernel, problem);
+  const auto extent = [batch](int rows, int heads, int dim) {
+    return Extent{batch * static_cast<std::size_t>(rows), static_cast<std::size_t>(heads),
+                  static_cast<std::size_t>(dim)};
   };
   const Extents extents{extent(s.seqlen_q, s.heads, s.head_dim), extent(s.seqlen_k, s.kv_heads, s.head_dim),
                         extent(s.seqlen_k, s.kv_heads, s.v_head_dim)};
   const bool scaled_q = kernel.format.qk_scale == AiterScale::block;
   const float octaves = scaled_q ? given.softmax_scale * std::numbers::log2e_v<float> : 1;
-  std::vector<float> q = values_of(given.q, extents.q, given.q_descale, octaves);
-  std::vector<float> k = values_of(given.k, extents.k, given.k_descale, 1);
-  std::vector<float> v = values_of(given.v, extents.v, given.v_descale, 1);
+  std::vector<float> q = values_of(given.q, extents.q, given.q_descale, batch, octaves);
+  std::vector<float> k = values_of(given.k, extents.k, given.k_descale, batch, 1);
+  std::vector<float> v = values_of(given.v, extents.v, given.v_descale, batch, 1);
   AiterInputs inputs;
-  set_plain_strides(inputs.q, extents.q, kernel.format.qk_bits, extents.q.rows, kernel.format.qk_scale);
-  encode_plain(kernel.format, 1, extents, {q, k, v}, given.softmax_scale, inputs);
+  set_plain_strides(inputs.q, extents.q, kernel.format.qk_bits, extents.q.rows / batch, kernel.format.qk_scale);
+  encode_plain(kernel.format, batch, extents, {q, k, v}, given.softmax_scale, inputs);
+  add_reals(kernel, problem, extents, {q, k, v}, scaled_q ? std::numbers::ln2_v<float> : given.softmax_scale, inputs);
   return inputs;
 }
 

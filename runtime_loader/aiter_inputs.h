@@ -39,13 +39,14 @@ struct AiterInputs {
   std::vector<RealInputs> reals;  // one for each sequence, with batch 1; empty unless the format is plain
 };
 
-// Throws Error for what the kernel does not do: sequences of several lengths, grouped heads with v4, a number of query
-// heads per key/value head that is no power of two up to 16; for what make_inputs refuses; and for a sigma, a softmax
-// scale or V = 1 where the format's packed input has no place for it.
+// Gaussian values, drawn for the object's own format. Throws Error for what the kernel does not do: sequences of
+// several lengths, grouped heads with v4, a number of query heads per key/value head that is no power of two up to 16;
+// for what make_inputs refuses; and for a sigma, a softmax scale or V = 1 where the format's packed input has no place
+// for it.
 AiterInputs make_aiter_inputs(const AiterKernel& kernel, const AiterProblem& problem);
 
-// Given inputs of one sequence in the object's format, for the same problem on several objects. Throws Error for
-// formats that are not plain and for what make_aiter_inputs refuses.
+// Given inputs in the object's format, for the same problem on several objects. FP8 with one descale comes out code for
+// code. Throws Error for formats that are not plain and for what make_aiter_inputs refuses.
 AiterInputs encode_aiter_inputs(const AiterKernel& kernel, const AttentionInputs& inputs);
 
 // The shape of one sequence.

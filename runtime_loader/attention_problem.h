@@ -91,6 +91,7 @@ InputKind parse_input_kind(std::string_view name);  // throws Error naming the f
 struct InputOptions {
   std::optional<float> softmax_scale = std::nullopt;  // 1 / sqrt(head_dim) if not given
   bool v_ones = false;  // v exactly 1 for every kind: code * descale == 1 without rounding
+  double v_mean = 0;    // of v where it is normal, with a deviation of 1
   // Gives each (batch, kv head) its own magnitude of q, k and v, a power of two from 1/8 to 8 of the plain
   // one, so that a kernel which mixes descales up is off by at least 2. Logits keep their deviation.
   bool distinct_descales = false;

@@ -233,7 +233,7 @@ class InputMaker {
       const std::int64_t first =
           ((std::int64_t{b} * shape_.seqlen_k + row) * shape_.kv_heads + head) * shape_.v_head_dim;
       for (std::size_t d = 0; d < out.size(); ++d) {
-        out[d] = static_cast<float>(by * stream.gaussian(static_cast<std::uint64_t>(first) + d));
+        out[d] = static_cast<float>(by * (options_.v_mean + stream.gaussian(static_cast<std::uint64_t>(first) + d)));
       }
     });
     inputs.v = std::move(v.codes);
@@ -321,6 +321,9 @@ AttentionInputs make_inputs(const AttentionShape& shape, InputKind kind, double 
                             const InputOptions& options) {
   check(shape);
   check_distribution(sigma, options.softmax_scale.value_or(1));
+  if (!(std::abs(options.v_mean) <= 1e6)) throw Error("v_mean is {}; it must lie in -1e6 .. 1e6", options.v_mean);
+  if (options.v_mean != 0 && (options.v_ones || kind == InputKind::ones || kind == InputKind::peaked))
+    throw Error("v_mean is {}, but v is exactly 1", options.v_mean);
   if (options.hot_key < 0 || options.hot_key >= std::max(shape.seqlen_k, 1)) {
     throw Error("hot key {} is not one of the {} keys", options.hot_key, shape.seqlen_k);
   }

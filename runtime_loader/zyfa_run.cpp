@@ -27,6 +27,7 @@ using namespace zyfa::runtime;
 constexpr const char* examples = R"(Examples:
   zyfa-run K.co --batch 1 --heads 2 --kv-heads 1 --seqlen 512
   zyfa-run K.co --heads 8 --kv-heads 1 --seqlen 1000 --seqlen-k 3000 --input sink --sigma 2 --json
+  zyfa-run fwd_hd128_fp8.co --abi aiter-v3 --seqlen 4096 --input sink --v-mean 1
   zyfa-run K.co --q q.npy --k k.npy --v kv.safetensors:v --output o.npy
 The manifest (K.json) must lie beside the code object, or be named with --manifest.
 The exit code is 0 only if the kernel ran to its end and passed.
@@ -42,6 +43,7 @@ struct Arguments {
   std::optional<double> sigma;
   std::uint64_t seed = 1;
   std::optional<float> softmax_scale;
+  double v_mean = 0;
   bool distinct_descales = false, v_ones = false, json = false, strict = false;
   std::optional<std::uint64_t> shuffle_seed;
   std::string machine_file;
@@ -73,6 +75,7 @@ AttentionInputs inputs_of(const Arguments& args, const Kernel& kernel) {
   return make_inputs(shape, parse_input_kind(args.input), args.sigma.value_or(1), args.seed,
                      {.softmax_scale = args.softmax_scale,
                       .v_ones = args.v_ones,
+                      .v_mean = args.v_mean,
                       .distinct_descales = args.distinct_descales,
                       .power_of_two_factor = config.needs_power_of_two_factor(),
                       .q_bf16 = bf16,
@@ -188,8 +191,6 @@ std::vector<AiterSequence> sequences_of(const Arguments& args) {
 }
 
 int run_foreign(const Arguments& args) {
-  if (args.input != "gaussian" && args.input != "ones")
-    throw Error("--abi takes --input gaussian or ones, not {}", args.input);
   if (args.seqlens && parse_aiter_abi(*args.abi) != AiterAbi::v3_group)
     throw Error("--seqlens is for --abi aiter-v3-group; {} takes --batch and --seqlen", *args.abi);
   AiterProblem problem{.sequences = sequences_of(args),
@@ -202,6 +203,8 @@ int run_foreign(const Arguments& args) {
   return run_aiter_command({.kernel = args.kernel,
                             .abi = *args.abi,
                             .problem = std::move(problem),
+                            .input = parse_input_kind(args.input),
+                            .v_mean = args.v_mean,
                             .tolerance = args.tolerance,
                             .check = !args.no_check,
                             .json = args.json,
@@ -265,6 +268,7 @@ int main(int argc, char** argv) {
   app.add_option("--softmax-scale", args.softmax_scale, "default: 1 / sqrt(head dim)");
   app.add_flag("--distinct-descales", args.distinct_descales, "another magnitude for every batch entry and head");
   app.add_flag("--v-ones", args.v_ones, "V all ones with any input kind");
+  app.add_option("--v-mean", args.v_mean, "mean of V, whose deviation is 1 (default: 0)");
   app.add_option("--layout", args.layout, "bshd, bhsd or fused_qkv")->capture_default_str();
   app.add_option("--q", args.q, "queries from .npy or .safetensors (batch, seq, heads, dim); BF16, F32, F16 or FP8");
   app.add_option("--k", args.k, "keys, likewise");
@@ -291,9 +295,10 @@ int main(int argc, char** argv) {
   for (const char* name : {"--manifest", "--q", "--k", "--v", "--output", "--layout", "--distinct-descales"})
     app.get_option(name)->excludes("--abi");
   for (const char* name : {"--batch", "--seqlen", "--seqlen-k"}) app.get_option(name)->excludes("--seqlens");
+  app.get_option("--v-mean")->excludes("--v-ones");
   for (const char* name : {"--tolerance", "--check-stride"}) app.get_option(name)->excludes("--no-check");
   for (const char* name : {"--batch", "--heads", "--kv-heads", "--seqlen", "--seqlen-k", "--input", "--sigma", "--seed",
-                           "--v-ones", "--distinct-descales"})
+                           "--v-ones", "--v-mean", "--distinct-descales"})
     for (const char* file : {"--q", "--k", "--v"}) app.get_option(name)->excludes(file);
   CLI11_PARSE(app, argc, argv);
   return generator::exit_code_of([&args] { return run(args); });

@@ -324,7 +324,10 @@ TEST_CASE("zyfa-run --abi ignores no option", "[quick][commands][aiter]") {
           {{"--manifest", "nofile"}, {"--manifest", "--abi"}},
           {{"--q", "q.npy"}, {"--q", "--abi"}},
           {{"--output", "o.npy"}, {"--output", "--abi"}},
-          {{"--input", "sink"}, {"--input gaussian or ones"}},
+          {{"--input", "noise"}, {"noise", "gaussian", "sink", "ones", "peaked"}},
+          {{"--v-mean", "nan"}, {"v_mean is nan"}},
+          {{"--input", "peaked", "--v-mean", "1"}, {"v_mean is 1", "exactly 1"}},
+          {{"--v-ones", "--v-mean", "1"}, {"--v-ones", "--v-mean"}},
           {{"--seqlens", "5"}, {"--seqlens is for --abi aiter-v3-group", "--seqlen"}},
           {{"--no-check", "--tolerance", "1"}, {"--no-check", "--tolerance"}},
           {{"--no-check", "--check-stride", "2"}, {"--no-check", "--check-stride"}}});
@@ -334,10 +337,13 @@ TEST_CASE("zyfa-run --abi ignores no option", "[quick][commands][aiter]") {
           {{"--seqlens", "5", "--seqlens-k", ""}, {"--seqlens-k ''", "100,200"}},
           {{"--seqlens", "5", "--seqlen", "5"}, {"--seqlens", "--seqlen"}},
           {{"--seqlens", "5", "--seqlen-k", "5"}, {"--seqlens", "--seqlen-k"}},
-          {{"--seqlens", "5", "--batch", "1"}, {"--seqlens", "--batch"}}});
-  refuse(
-      packed, "aiter-v4",
-      {{{"--no-check", "--sigma", "2"}, {"sigma", "packed"}}, {{"--no-check", "--v-ones"}, {"V of ones", "packed"}}});
+          {{"--seqlens", "5", "--batch", "1"}, {"--seqlens", "--batch"}},
+          {{"--seqlens", "5", "--input", "sink"}, {"aiter-v3-group", "--input gaussian or ones"}},
+          {{"--seqlens", "5", "--v-mean", "1"}, {"aiter-v3-group", "--v-mean"}}});
+  refuse(packed, "aiter-v4",
+         {{{"--no-check", "--sigma", "2"}, {"sigma", "packed"}},
+          {{"--no-check", "--v-ones"}, {"V of ones", "packed"}},
+          {{"--no-check", "--input", "sink"}, {"f4f4", "--input gaussian or ones"}}});
   refuse(v4, "", {{{}, {"abi ''", "aiter-v3-group"}}});
 }
 
