@@ -79,6 +79,7 @@ AttentionConfig config_from_json(const nlohmann::json& json, std::string_view so
   read(json, "softmax", softmax, source);
   read(json, "score_scale", score_scale, source);
   read(json, "lse", config.lse, source);
+  read(json, "skip_zero_blocks", config.skip_zero_blocks, source);
   read(json, "cov", config.code_object_version, source);
   config.dtype = parse_dtype(dtype);
   config.q_dtype = parse_q_dtype(q_dtype);
@@ -96,6 +97,7 @@ nlohmann::ordered_json to_json(const AttentionConfig& config) {
           {"softmax", name(config.softmax)},
           {"score_scale", name(config.score_scale)},
           {"lse", config.lse},
+          {"skip_zero_blocks", config.skip_zero_blocks},
           {"cov", config.code_object_version}};
 }
 

@@ -39,6 +39,7 @@ constexpr KernargField fields[] = {
   VALUE(seqlen_k, "u32", "rows", "keys of every batch entry; may be 0")
   VALUE(heads_per_kv_head, "u32", "heads", "query heads that share a key/value head; any number from 1")
   VALUE(softmax_scale, "f32", "1", "multiplies the logits; finite and not negative")
+  VALUE(heads, "u32", "heads", "query heads, as the grid has them")
 };
 // clang-format on
 
@@ -48,7 +49,8 @@ constexpr bool fields_are_packed() {
     if (field.offset != next) return false;
     next += field.size;
   }
-  return next == sizeof(AttentionKernargs);
+  return (next + alignof(AttentionKernargs) - 1) / alignof(AttentionKernargs) * alignof(AttentionKernargs) ==
+         sizeof(AttentionKernargs);
 }
 static_assert(fields_are_packed());
 

@@ -28,8 +28,9 @@ struct AttentionKernargs {
   std::uint32_t seqlen_q, seqlen_k;
   std::uint32_t heads_per_kv_head;
   float softmax_scale;
+  std::uint32_t heads;
 };
-static_assert(sizeof(AttentionKernargs) == 240);
+static_assert(sizeof(AttentionKernargs) == 248);
 
 struct KernargField {
   std::string_view name;

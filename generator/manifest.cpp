@@ -6,6 +6,7 @@
 #include "generator/sha256.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace zyfa::generator {
@@ -33,13 +34,19 @@ ordered_json kernargs(const AttentionPlan& plan) {
   return {{"size", sizeof(AttentionKernargs)}, {"fields", fields}};
 }
 
-ordered_json launch(const AttentionPlan& plan) {
+ordered_json launch(const AttentionPlan& plan, const isa::Machine& machine) {
   return {
       {"workgroup_size", {plan.workgroup_size(), 1, 1}},
       {"grid_unit", "workgroups"},
       {"grid",
        {{"x", fmt::format("ceil(seqlen_q / {})", plan.queries_per_workgroup())}, {"y", "query heads"}, {"z", "batch"}}},
       {"queries_per_workgroup", plan.queries_per_workgroup()},
+      {"order",
+       {{"dies", machine.dies},
+        {"meaning",
+         "workgroup i of the n = x * y of a batch entry works on the one with the number (i mod dies) * floor(n / "
+         "dies) "
+         "+ min(i mod dies, n mod dies) + floor(i / dies), so that each die has heads of its own"}}},
       {"dynamic_lds_bytes", 0},
       {"empty_grid", "seqlen_q = 0 has nothing to compute: do not launch"}};
 }
@@ -114,6 +121,15 @@ ordered_json lds_map(const LdsPlan& lds) {
   return map;
 }
 
+ordered_json skipping_ways(const isa::Program& program) {
+  ordered_json ways = ordered_json::array();
+  for (const auto& [instruction, label] : program.labels)
+    for (int zero_blocks = 0; zero_blocks < 4; ++zero_blocks)
+      if (label.starts_with(way_without(zero_blocks)))
+        ways.push_back({{"instruction", instruction}, {"skipped", std::popcount(static_cast<unsigned>(zero_blocks))}});
+  return ways;
+}
+
 // The JSON library converts every number to the type it is asked for, whether it fits or not.
 template <class Value>
 bool fits(const nlohmann::json& json) {
@@ -171,6 +187,10 @@ LdsRegion lds_region(const nlohmann::json& json, const std::string& source) {
           need<std::uint32_t>(json, {"bytes"}, source)};
 }
 
+SkippingWay skipping_way(const nlohmann::json& json, const std::string& source) {
+  return {need<std::uint32_t>(json, {"instruction"}, source), need<int>(json, {"skipped"}, source)};
+}
+
 }  // namespace
 
 ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, const isa::Machine& machine,
@@ -185,7 +205,7 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
           {"config", to_json(plan.config)},
           {"machine_overrides", changed_values(machine)},
           {"sha256", {{"code_object", sha256(code_object)}}},
-          {"launch", launch(plan)},
+          {"launch", launch(plan, machine)},
           {"kernargs", kernargs(plan)},
           {"resources",
            {{"lds_bytes", plan.lds.total_bytes()},
@@ -198,6 +218,7 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
           {"tile", {{"queries_per_wave", plan.queries_per_wave}, {"keys", plan.keys_per_tile}}},
           {"register_map", register_map(body)},
           {"lds_map", lds_map(plan.lds)},
+          {"skipping_ways", skipping_ways(body.program)},
           {"semantics", semantics(plan)},
           {"limits", limits(plan)}};
 }
@@ -213,12 +234,14 @@ Manifest manifest_from_json(const nlohmann::json& json, const std::string& sourc
           config_from_json(need<nlohmann::json>(json, {"config"}, source), source),
           queries,
           workgroup[0],
+          need<int>(json, {"launch", "order", "dies"}, source),
           need<std::uint32_t>(json, {"kernargs", "size"}, source),
           need<std::uint32_t>(json, {"resources", "lds_bytes"}, source),
           need<std::int64_t>(json, {"limits", "max_row_stride_bytes"}, source),
           need<std::string>(json, {"sha256", "code_object"}, source),
           read_map<NamedRegisters>(json, "register_map", source, named_registers),
-          read_map<LdsRegion>(json, "lds_map", source, lds_region)};
+          read_map<LdsRegion>(json, "lds_map", source, lds_region),
+          read_map<SkippingWay>(json, "skipping_ways", source, skipping_way)};
 }
 
 Manifest read_manifest(const std::filesystem::path& file) {

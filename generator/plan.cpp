@@ -3,6 +3,8 @@
 #include "isa/error.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 
 namespace zyfa::generator {
@@ -31,8 +33,9 @@ std::string symbol_of(const AttentionConfig& config) {
       config.code_object_version == 5 ? "" : fmt::format("_cov{}", config.code_object_version);
   const char* queries = config.q_dtype == QueryType::bf16 ? "_qbf16" : "";
   const char* folded = config.score_scale == ScoreScaling::folded ? "_folded" : "";
-  return fmt::format("zyfa_fwd_hd{}_{}{}_{}{}_{}{}{}_gfx950", dims, name(config.dtype), queries, name(config.softmax),
-                     folded, config.causal ? "causal" : "full", config.lse ? "_lse" : "", container);
+  return fmt::format("zyfa_fwd_hd{}_{}{}_{}{}_{}{}{}{}_gfx950", dims, name(config.dtype), queries, name(config.softmax),
+                     folded, config.causal ? "causal" : "full", config.lse ? "_lse" : "",
+                     config.skip_zero_blocks ? "_skip" : "", container);
 }
 
 LdsPlan lds_plan(const AttentionPlan& plan) {
@@ -53,6 +56,18 @@ std::string describe(const SupportedShape& shape) {
                      name(shape.softmax), shape.score_scale == ScoreScaling::folded ? " --score-scale folded" : "");
 }
 
+std::string_view way_without(int zero_blocks) {
+  constexpr std::array<std::string_view, 4> names = {"output_of_all", "output_of_second", "output_of_first",
+                                                     "output_of_none"};
+  return names.at(static_cast<std::size_t>(zero_blocks));
+}
+
+std::uint64_t work_of(std::uint64_t workgroup, std::uint64_t all, int dies) {
+  if (!std::has_single_bit(static_cast<unsigned>(dies)) || all > max_ordered_workgroups) return workgroup;
+  const auto parts = static_cast<std::uint64_t>(dies), part = workgroup % parts;
+  return part * (all / parts) + std::min(part, all % parts) + workgroup / parts;
+}
+
 AttentionPlan make_plan(const AttentionConfig& config) {
   if (config.code_object_version != 5 && config.code_object_version != 6)
     throw Error("code object version {} is not supported; accepted: 5, 6", config.code_object_version);
@@ -69,6 +84,10 @@ AttentionPlan make_plan(const AttentionConfig& config) {
   if (config.lse && config.score_scale == ScoreScaling::folded)
     throw Error(
         "score scale folded writes no log-sum-exp, whose sum needs an exponential of each score; accepted: no LSE, or "
+        "score scale multiply-add");
+  if (config.skip_zero_blocks && config.score_scale == ScoreScaling::folded)
+    throw Error(
+        "score scale folded does not skip blocks, which it would know by their exponents; accepted: no skipping, or "
         "score scale multiply-add");
   AttentionPlan plan{.config = config, .lds = {}, .symbol = symbol_of(config)};
   plan.lds = lds_plan(plan);

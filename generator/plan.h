@@ -46,6 +46,9 @@ struct AttentionPlan {
   // will be (schedules/softmax.h). A power of two. Lower values cost accuracy, higher ones clocks where sequences are
   // short: docs/numerics.md.
   int weighty_share = 256;
+  // Exponents of 64 keys go down to here, in octaves below the row's reference, which is a largest weight. Weights
+  // below 2^(least_exponent - 15) are 0 then: a million of them are less than what rounding the output to bf16 takes.
+  int least_exponent = -24;
   LdsPlan lds;
   std::string symbol;  // unique per configuration
 
@@ -62,6 +65,10 @@ struct AttentionPlan {
   int workgroup_size() const { return waves * 64; }
 };
 
+// Label of the way on which a matrix phase leaves out the output of 64 keys with a bit in `zero_blocks`, 0 to 3
+// (schedules/softmax.h). The manifest says where these are, so that who runs the kernel can count.
+std::string_view way_without(int zero_blocks);
+
 // Throws Error that lists the supported shapes if no schedule offers the configuration.
 AttentionPlan make_plan(const AttentionConfig& config);
 
@@ -72,7 +79,8 @@ struct SupportedShape {
   Softmax softmax;
   ScoreScaling score_scale = ScoreScaling::multiply_add;
 
-  bool offers_lse() const { return score_scale == ScoreScaling::multiply_add; }
+  // Of blocks: the log-sum-exp and skipping need them.
+  bool has_exponents() const { return score_scale == ScoreScaling::multiply_add; }
 };
 std::span<const SupportedShape> supported_shapes();
 std::string describe(const SupportedShape& shape);  // "--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax exact"
@@ -83,6 +91,13 @@ inline constexpr std::int64_t max_row_stride_bytes = (std::int64_t{1} << 24) - 1
 
 // Keys and queries are counted in 32 bits with sign, in steps of a workgroup.
 inline constexpr std::int64_t max_seqlen = (std::int64_t{1} << 31) - 1 - 256;
+
+// Which of a batch entry's `all` pieces of work the workgroup with that number does: head * workgroups of a head + x.
+// Workgroup i runs on die i mod `dies` (gfx950.md 1). Each die gets consecutive pieces, in order, so that those which
+// run on it at one time have a key/value head in common. A permutation of 0 .. all - 1; the identity if `dies` is no
+// power of two and for more pieces than max_ordered_workgroups.
+std::uint64_t work_of(std::uint64_t workgroup, std::uint64_t all, int dies);
+inline constexpr std::uint64_t max_ordered_workgroups = std::uint64_t{1} << 20;
 
 // Query heads: the division by heads_per_kv_head is exact up to here (schedules/arguments.cpp).
 inline constexpr std::int64_t max_heads = std::int64_t{1} << 20;

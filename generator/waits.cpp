@@ -153,21 +153,27 @@ std::vector<Inst> s_nops(int wait_states, SourceLine where, const Machine& machi
   return result;
 }
 
-// In the order of the text, each knowing the wait states that those before it have got.
+// In the order of the text, each knowing the wait states that those before it have got. Then, as paths from further
+// down were not settled yet, each gives back what it need not have; and gets again what it lacks without what others
+// gave.
 Insertions settle(const Program& program, const std::vector<SettleRequest>& settles,
                   const std::vector<std::uint32_t>& moved, const Machine& machine) {
   const Flow flow(program);
   Insertions insertions(flow.size() + 1);
   std::vector<int> idle_before(flow.size() + 1);
-  for (const SettleRequest& request : settles) {
+  for (const SettleRequest& request : settles)
     if (request.position >= moved.size())
       throw Error("{}: the settling point lies behind the program", to_string(request.where));
-    const std::uint32_t position = moved[request.position];
-    if (position == flow.size()) continue;
-    const int missing = missing_wait_states(program, flow, idle_before, position, machine);
-    idle_before[position] += missing;
-    for (Inst& nop : s_nops(missing, request.where, machine)) insertions[position].push_back(nop);
-  }
+  for (const bool anew : {false, true, false})
+    for (const SettleRequest& request : settles) {
+      const std::uint32_t position = moved[request.position];
+      if (position == flow.size()) continue;
+      if (anew) idle_before[position] = 0;
+      idle_before[position] += missing_wait_states(program, flow, idle_before, position, machine);
+    }
+  for (const SettleRequest& request : settles)
+    if (std::vector<Inst>& nops = insertions[moved[request.position]]; nops.empty())
+      nops = s_nops(idle_before[moved[request.position]], request.where, machine);
   return insertions;
 }
 

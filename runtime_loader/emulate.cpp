@@ -128,6 +128,8 @@ void check_limits(const Kernel& kernel, const AttentionKernargs& args, int heads
   if (std::max(args.seqlen_q, args.seqlen_k) > generator::max_seqlen)
     throw Error("a sequence of {} rows is longer than the kernel's limit of {}", std::max(args.seqlen_q, args.seqlen_k),
                 generator::max_seqlen);
+  if (args.heads != static_cast<std::uint32_t>(heads))
+    throw Error("the arguments speak of {} query heads, the grid has {}", args.heads, heads);
   if (heads > generator::max_heads)
     throw Error("{} query heads are more than the kernel's limit of {}", heads, generator::max_heads);
 }
@@ -237,6 +239,7 @@ EmulatedRun run_on_emulator(const Kernel& kernel, const AttentionInputs& inputs,
   args.seqlen_k = static_cast<std::uint32_t>(s.seqlen_k);
   args.heads_per_kv_head = static_cast<std::uint32_t>(s.heads / s.kv_heads);
   args.softmax_scale = inputs.softmax_scale;
+  args.heads = static_cast<std::uint32_t>(s.heads);
 
   const auto start = std::chrono::steady_clock::now();
   run.result = launch_on_emulator(kernel, args, s.heads, s.batch, std::move(memory), options.emulator, options.runner);

@@ -1,5 +1,7 @@
 #include "runtime_loader/grid_estimate.h"
 
+#include "generator/plan.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -80,12 +82,15 @@ Dispatch dispatch(const GridProblem& problem, const std::vector<std::uint32_t>& 
   const auto units = std::max<std::size_t>(static_cast<std::size_t>(machine.compute_units) / dies, 1);
   std::vector<std::vector<Slot>> slots(dies, std::vector<Slot>(units));
   std::vector<DieL2> caches(dies, DieL2(machine.l2_bytes));
-  const auto heads = static_cast<std::uint64_t>(problem.heads) * static_cast<std::uint64_t>(problem.batch);
+  const std::uint64_t all = static_cast<std::uint64_t>(problem.heads) * order.size();
   const auto per_kv_head = static_cast<std::uint64_t>(problem.heads / problem.kv_heads);
   Dispatch result;
   std::uint64_t index = 0;
-  for (std::uint64_t head = 0; head < heads; ++head)
-    for (const std::uint32_t x : order) {
+  for (std::uint64_t entry = 0; entry < static_cast<std::uint64_t>(problem.batch); ++entry)
+    for (std::uint64_t i = 0; i < all; ++i) {
+      const std::uint64_t work = problem.by_die ? generator::work_of(i, all, machine.dies) : i;
+      const std::uint64_t head = entry * static_cast<std::uint64_t>(problem.heads) + work / order.size();
+      const std::uint32_t x = order[work % order.size()];
       const std::size_t die = index++ % dies;
       Slot& slot = *std::ranges::min_element(slots[die], {}, &Slot::end);
       slot = {slot.end, slot.end + clk[x], head / per_kv_head, clk[x] > 0 ? kv_bytes[x] / clk[x] : 0};
@@ -115,6 +120,14 @@ std::vector<DispatchOrder> other_orders(const GridProblem& problem, const std::v
   order.resize(pairs.size());
   const std::vector<double> unread(pairs.size());
   all.push_back({"paired", dispatch(problem, order, pairs, unread, machine).end});
+  order.resize(clk.size());
+  std::iota(order.begin(), order.end(), 0u);
+  for (const bool by_die : {false, true}) {
+    GridProblem other = problem;
+    other.by_die = by_die;
+    const Dispatch run = dispatch(other, order, clk, kv_bytes, machine);
+    all.push_back({by_die ? "by_die" : "round_robin", run.end, run.missed_bytes});
+  }
   return all;
 }
 

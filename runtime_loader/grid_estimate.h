@@ -26,12 +26,16 @@ struct GridProblem {
   double own_bytes = 0;      // what a workgroup reads and writes alone: Q and O
   double footprint = 0;      // all of the grid's inputs and outputs, each byte once
   int flop_per_clk = 0;      // the matrix pipe's rate, of a compute unit
+  bool by_die = false;       // the kernel gives each die heads of its own (generator::work_of)
 };
 
 // How a grid would go in another order of its workgroups.
 struct DispatchOrder {
-  std::string_view name;  // plain; heavy_first; paired: x and n - 1 - x by one workgroup
+  // plain; heavy_first; paired: x and n - 1 - x by one workgroup; round_robin, by_die: neighbours go to all dies, each
+  // die has heads of its own.
+  std::string_view name;
   double clk = 0;
+  double missed_bytes = 0;  // as GridEstimate's; of the last two
 };
 
 struct GridEstimate {

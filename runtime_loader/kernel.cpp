@@ -34,7 +34,12 @@ Kernel join(const generator::CodeObject& object, std::span<const std::byte> byte
   if (image.descriptor.group_segment_bytes != manifest.lds_bytes)
     throw Error("{} takes {} bytes of LDS, its manifest says {}", name, image.descriptor.group_segment_bytes,
                 manifest.lds_bytes);
-  return {std::move(manifest), image.descriptor, generator::decode(object, image)};
+  Kernel kernel{std::move(manifest), image.descriptor, generator::decode(object, image)};
+  for (const generator::SkippingWay& way : kernel.manifest.skipping_ways)
+    if (way.instruction >= kernel.code.program.code.size())
+      throw Error("{} has {} instructions, its manifest speaks of number {}", name, kernel.code.program.code.size(),
+                  way.instruction);
+  return kernel;
 }
 
 }  // namespace

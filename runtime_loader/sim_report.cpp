@@ -184,6 +184,8 @@ Json simulation_json(const Simulation& simulation, const SimulatedMachine& run) 
   const pipes::Result& r = run.result;
   Json json = {{"machine", run.name}, {"workgroup", run.workgroup}, {"cycles", r.cycles}};
   json["loop"] = run.loop ? loop_json(simulation, *run.loop) : Json();
+  if (const auto* manifest = simulation.manifest(); manifest && !manifest->skipping_ways.empty())
+    json["skipped_blocks"] = skipped_blocks(*manifest, r);
   json["energy"] = energies_json(run);
   json["stalls"] = stalls_json(all_stalls(r));
   json["waves"] = Json::array();

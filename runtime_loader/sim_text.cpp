@@ -101,6 +101,9 @@ void print_simulation(const Simulation& simulation, const SimulatedMachine& run,
     print_loop(simulation, *run.loop);
   else
     fmt::print("loop       none with more than 4 iterations\n");
+  if (const auto* manifest = simulation.manifest(); manifest && !manifest->skipping_ways.empty())
+    fmt::print("skipped    {:.1f} % of the blocks of 64 keys had no probability\n",
+               100 * skipped_blocks(*manifest, run.result));
   print_energy(run, energy);
   print_waits(run.result, simulation.program(), top);
   print_estimate(simulation, run.estimate);

@@ -161,15 +161,28 @@ GridProblem Simulation::grid() const {
   grid.kv_head_bytes = k_row * s.seqlen_k;
   grid.own_bytes = q_row * s.seqlen_q / grid.per_head;
   grid.footprint = (q_row * s.seqlen_q * s.heads + grid.kv_head_bytes * s.kv_heads) * s.batch;
+  const std::uint64_t all = std::uint64_t{grid.per_head} * static_cast<std::uint64_t>(s.heads);
+  // aiter-anatomy.md 1.1: v4's order is the same where it has one.
+  grid.by_die = aiter ? aiter->kernel.abi == AiterAbi::v4 && all % 8 == 0 && s.heads <= 32
+                      : std::get<Own>(kernel_).kernel.manifest.dies > 1;
   if (qk_bits == 16) grid.flop_per_clk = machine.bf16_flop_per_clk;
   return grid;
 }
 
+std::uint32_t Simulation::number_in_grid(std::uint32_t workgroup) const {
+  const Own* own = std::get_if<Own>(&kernel_);
+  const std::uint32_t all = workgroups_per_head();
+  for (std::uint32_t i = 0; own && i < all; ++i)
+    if (generator::work_of(i, all, own->kernel.manifest.dies) == workgroup) return i;
+  return workgroup;
+}
+
 pipes::Result Simulation::run(std::uint32_t workgroup, const pipes::Options& options) const {
   std::optional<pipes::Result> result;
+  const std::uint32_t number = number_in_grid(workgroup);
   const Runner runner = [&](const isa::Program& program, const emulator::Launch& launch,
                             const emulator::GlobalMemory& memory) {
-    result = pipes::simulate(program, launch, memory, workgroup, options);
+    result = pipes::simulate(program, launch, memory, number, options);
     return emulator::Result{};
   };
   std::visit(Overloaded{[&](const Own& k) {
@@ -185,6 +198,17 @@ pipes::Result Simulation::run(std::uint32_t workgroup, const pipes::Options& opt
   if (!result) throw Error("a problem without queries has no workgroup to simulate");
   if (result->trap) throw Error("{}", result->trap->message);
   return std::move(*result);
+}
+
+double skipped_blocks(const generator::Manifest& manifest, const pipes::Result& result) {
+  constexpr double blocks_of_a_phase = 2;
+  double skipped = 0, all = 0;
+  for (const generator::SkippingWay& way : manifest.skipping_ways) {
+    const auto times = static_cast<double>(result.instructions[way.instruction].issues);
+    skipped += times * way.skipped;
+    all += times * blocks_of_a_phase;
+  }
+  return all > 0 ? skipped / all : 0;
 }
 
 std::uint32_t slowest_workgroup(const Simulation& simulation, const isa::Machine& machine,

@@ -33,7 +33,8 @@ class Simulation {
   // other than gaussian where the format's packed layouts are not rebuilt.
   Simulation(const std::filesystem::path& code_object, const SimulatedProblem& problem);
 
-  // Workgroup x of the first head; of a launch description that number in grid order.
+  // Workgroup x of the first head, whatever number its order gives it (generator::work_of); of a launch description
+  // that number in grid order.
   pipes::Result run(std::uint32_t workgroup, const pipes::Options& options) const;
 
   const std::string& symbol() const;
@@ -64,9 +65,15 @@ class Simulation {
   static std::variant<Own, Aiter, LaunchedKernel> load(const std::filesystem::path& code_object,
                                                        const SimulatedProblem& problem);
 
+  std::uint32_t number_in_grid(std::uint32_t workgroup) const;
+
   SimulatedProblem problem_;
   std::variant<Own, Aiter, LaunchedKernel> kernel_;
 };
+
+// Share of the blocks of 64 keys that a run left out of the output, hidden ones of edge tiles among them; 0 for a
+// kernel that leaves none out (generator::AttentionConfig::skip_zero_blocks).
+double skipped_blocks(const generator::Manifest& manifest, const pipes::Result& result);
 
 // A machine, and a workgroup and the whole grid on it.
 struct SimulatedMachine {

@@ -33,7 +33,7 @@ constexpr const char* examples = R"(Examples:
 struct Arguments {
   std::optional<int> head_dim, v_head_dim, cov;
   std::optional<std::string> dtype, q_dtype, softmax, score_scale, config_file, machine_file;
-  std::optional<bool> causal, lse;
+  std::optional<bool> causal, lse, skip_zero_blocks;
   std::optional<std::vector<std::string>> probes;
   std::string out = ".";
   bool list = false, json = false, print_machine = false, dump_schedule = false;
@@ -55,6 +55,7 @@ AttentionConfig configuration(const Arguments& args) {
   if (args.score_scale) config.score_scale = parse_score_scale(*args.score_scale);
   if (args.causal) config.causal = *args.causal;
   if (args.lse) config.lse = *args.lse;
+  if (args.skip_zero_blocks) config.skip_zero_blocks = *args.skip_zero_blocks;
   if (args.cov) config.code_object_version = *args.cov;
   return config;
 }
@@ -63,9 +64,12 @@ void print_shapes(bool json) {
   if (!json) {
     for (const SupportedShape& shape : supported_shapes())
       fmt::print("{}   [--q-dtype fp8|bf16] [--causal|--no-causal] {}[--cov 5|6]\n", describe(shape),
-                 shape.offers_lse() ? "[--lse] " : "");
+                 shape.has_exponents() ? "[--lse] [--skip-zero-blocks] " : "");
     return;
   }
+  const auto choices = [](bool both) {
+    return both ? nlohmann::json::array({true, false}) : nlohmann::json::array({false});
+  };
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const SupportedShape& shape : supported_shapes())
     list.push_back({{"dtype", name(shape.dtype)},
@@ -75,7 +79,8 @@ void print_shapes(bool json) {
                     {"softmax", name(shape.softmax)},
                     {"score_scale", name(shape.score_scale)},
                     {"causal", {true, false}},
-                    {"lse", shape.offers_lse() ? nlohmann::json::array({true, false}) : nlohmann::json::array({false})},
+                    {"lse", choices(shape.has_exponents())},
+                    {"skip_zero_blocks", choices(shape.has_exponents())},
                     {"code_object_version", {5, 6}}});
   fmt::print("{}\n", list.dump(2));
 }
@@ -165,7 +170,8 @@ void add_choice(CLI::App& app, const std::string& name, std::optional<bool>& cho
 void check_probe_alone(const CLI::App& app) {
   for (const char* option :
        {"--head-dim", "--v-head-dim", "--dtype", "--q-dtype", "--softmax", "--score-scale", "--causal", "--no-causal",
-        "--lse", "--no-lse", "--cov", "--config", "--dump-schedule", "--machine", "--print-machine"})
+        "--lse", "--no-lse", "--skip-zero-blocks", "--no-skip-zero-blocks", "--cov", "--config", "--dump-schedule",
+        "--machine", "--print-machine"})
     if (app.count(option) > 0)
       throw Error("{} does not go with --probe, whose kernels are one set for every machine", option);
 }
@@ -188,6 +194,9 @@ int main(int argc, char** argv) {
       "factor of the logits that is a power of two and hardware that keeps denormals (docs/kernel.md)");
   add_choice(app, "causal", args.causal, "bottom-right causal mask (default)", "no mask");
   add_choice(app, "lse", args.lse, "also write the log-sum-exp of each row", "no log-sum-exp (default)");
+  add_choice(app, "skip-zero-blocks", args.skip_zero_blocks,
+             "leave out the output's products of 64 keys whose probabilities are all 0; the same result",
+             "multiply them all (default)");
   app.add_option("--cov", args.cov, "code object version: 5 (default) or 6");
   app.add_option("--config", args.config_file, "JSON file with these options (underscores for dashes); options win");
   app.add_option("--out", args.out, "directory for the files, created if need be")->capture_default_str();

@@ -2,11 +2,13 @@
 
 #include "generator/kernargs.h"
 
+#include <bit>
 #include <numbers>
 
 namespace zyfa::schedules {
 
 using generator::AttentionKernargs;
+using generator::Label;
 
 Arguments load_arguments(Builder& k, S<2> kernarg) {
   const S<8> pointers = k.sgpr<8>("pointers of q k v o");
@@ -39,14 +41,14 @@ PerHeadArgument load_argument(Builder& k, const Arguments& args, PerHead which) 
 
 namespace {
 
-// head / heads_per_kv_head, rounded down. The scalar ALU does not divide. In fp32 (head + 1/2) / n is off by at most
-// 2^-22 of itself and at least 1/(2n) away from a whole number, so the quotient is exact below 2^20 heads.
-S<1> divide(Builder& k, S<1> head, S<1> heads_per_kv_head, std::string_view name) {
+// x / n, rounded down. The scalar ALU does not divide. In fp32 (x + 1/2) / n is off by at most 2^-22 of itself and at
+// least 1/(2n) away from a whole number, so the quotient is exact up to 2^20.
+S<1> divide(Builder& k, S<1> x, S<1> n, std::string_view name) {
   const S<1> quotient = k.sgpr(name);
   const auto scope = k.scope();
   const V<1> a = k.vgpr("dividend"), b = k.vgpr("divisor");
-  k.v_cvt_f32_u32(b, heads_per_kv_head);
-  k.v_cvt_f32_u32(a, head);
+  k.v_cvt_f32_u32(b, n);
+  k.v_cvt_f32_u32(a, x);
   k.v_rcp_f32(b, b);
   k.v_add_f32(a, 0.5f, a);
   k.v_mul_f32(a, a, b);
@@ -57,6 +59,43 @@ S<1> divide(Builder& k, S<1> head, S<1> heads_per_kv_head, std::string_view name
 }
 
 }  // namespace
+
+void find_work(Builder& k, const AttentionPlan& plan, S<2> kernarg, const Arguments& args, S<1> workgroup, S<1> head,
+               const isa::Machine& machine) {
+  const auto dies = static_cast<unsigned>(machine.dies);
+  if (dies < 2 || !std::has_single_bit(dies)) return;
+  const auto scope = k.scope();
+  const Label as_it_is = k.label("order_of_the_grid");
+  const S<1> heads = k.sgpr("query heads");
+  const Token loaded = k.s_load_dword(heads, kernarg, offsetof(AttentionKernargs, heads));
+  const S<1> per_head = k.sgpr("workgroups of a head"), all = k.sgpr("workgroups of a batch entry");
+  const S<1> work = k.sgpr("number of the work"), part = k.sgpr("die"), t = k.sgpr("part of a number");
+  k.s_add_u32(per_head, args.seqlen_q, plan.queries_per_workgroup() - 1);
+  k.s_lshr_b32(per_head, per_head, std::countr_zero(static_cast<unsigned>(plan.queries_per_workgroup())));
+  k.wait(loaded);
+  k.s_mul_hi_u32(t, heads, per_head);
+  k.s_mul_i32(all, heads, per_head);
+  k.s_cmp_lg_u32(t, 0);
+  k.s_cbranch_scc1(as_it_is);
+  k.s_cmp_le_u32(all, static_cast<std::uint32_t>(generator::max_ordered_workgroups));
+  k.s_cbranch_scc0(as_it_is);
+
+  // part * floor(all / dies) + min(part, all mod dies) + floor(number / dies)
+  k.s_mul_i32(work, head, per_head);
+  k.s_add_u32(work, work, workgroup);
+  k.s_and_b32(part, work, dies - 1);
+  k.s_lshr_b32(work, work, std::countr_zero(dies));
+  k.s_lshr_b32(t, all, std::countr_zero(dies));
+  k.s_mul_i32(t, t, part);
+  k.s_add_u32(work, work, t);
+  k.s_and_b32(t, all, dies - 1);
+  k.s_min_u32(t, t, part);
+  k.s_add_u32(work, work, t);
+  k.s_mov_b32(head, divide(k, work, per_head, "head of the work"));
+  k.s_mul_i32(t, head, per_head);
+  k.s_sub_u32(workgroup, work, t);
+  k.bind(as_it_is);
+}
 
 Place find_place(Builder& k, const Arguments& args, S<1> head, S<1> batch, V<1> work_item) {
   const S<1> wave = k.sgpr("wave");

@@ -41,6 +41,10 @@ PerHeadArgument load_argument(Builder& k, const Arguments& args, PerHead which);
 // Columns of a 32x32 matrix instruction: a wave works on as many queries, or on a multiple.
 inline constexpr int matrix_queries = 32;
 
+// The workgroup's numbers in the grid become those of the work that it does, by generator::work_of.
+void find_work(Builder& k, const AttentionPlan& plan, S<2> kernarg, const Arguments& args, S<1> workgroup, S<1> head,
+               const isa::Machine& machine);
+
 // Where in the problem this wave stands. The grid is (workgroups, heads, batch).
 struct Place {
   S<1> batch, head, kv_head;

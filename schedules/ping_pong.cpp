@@ -14,6 +14,7 @@
 
 #include "schedules/ping_pong.h"
 
+#include "schedules/forked_phase.h"
 #include "schedules/output.h"
 #include "schedules/query_tiles.h"
 #include "schedules/softmax_folded.h"
@@ -82,7 +83,7 @@ void weigh_first(Builder& k, const Walk& w) {
   } else {
     find_maxima(k, blocks(w), [] {});
     set_reference(k, w.scale, blocks(w));
-    choose_exponents(k, w.scale, blocks(w));
+    choose_exponents(k, w.scale, blocks(w), w.zero_blocks);
   }
   make_probabilities(k, w);
   look_ahead(k, w);
@@ -94,7 +95,7 @@ void weigh(Builder& k, const Walk& w, const Weighing& phase) {
     find_overflow(k, blocks(w), phase.rising);
   } else {
     find_maxima(k, blocks(w), [&] { add_sums(k, blocks(w)); });
-    choose_exponents(k, w.scale, blocks(w));
+    choose_exponents(k, w.scale, blocks(w), w.zero_blocks);
     find_weighty(k, w.moving, w.sight.tile_key, blocks(w), phase.rising);
   }
   make_probabilities(k, w);
@@ -114,6 +115,7 @@ void weigh_rising(Builder& k, const Walk& w, const Weighing& phase) {
     raise_folded_references(k, w.plan, blocks(w), shrink_output);
   } else {
     find_rise(k, w.scale, blocks(w), risen);
+    if (w.zero_blocks) choose_exponents(k, w.scale, blocks(w), w.zero_blocks);
     follow_rise(k, w.scale, tile.halves[0].rows, risen, shrink_output);
     lower_far_scores(k, w.scale, blocks(w), risen);
   }
@@ -122,7 +124,8 @@ void weigh_rising(Builder& k, const Walk& w, const Weighing& phase) {
 }
 
 // Trips as long as the tile to score starts below `end`.
-void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const MatrixSteps& steps) {
+void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const MatrixSteps& scored,
+           const MatrixSteps& weighed) {
   const auto scope = k.scope();
   const Weighing phase = start_weighing(k);
   const Label done = k.label(std::string(name) + "_done");
@@ -130,7 +133,7 @@ void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const Mat
   k.s_cbranch_scc0(done);
   const Label top = k.here(name);
   k.s_barrier();
-  multiply(k, w, steps, late_work(k, w) + fetch_errands(k, w));
+  const auto forked = multiply(k, w, scored, weighed, late_work(k, w) + fetch_errands(k, w));
   k.s_barrier();
   weigh(k, w, phase);
   k.s_cmp_lt_u32(w.sight.tile_key, end);
@@ -138,22 +141,24 @@ void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const Mat
   k.s_cbranch_scc1(top);
   k.s_branch(done);
   weigh_rising(k, w, phase);
+  if (forked) multiply_some(k, w, *forked);
   k.bind(done);
 }
 
 // The one tile that a wave without a causal mask may see in part is the sequence's last: nothing is sent for any more.
-void last_trip(Builder& k, const Walk& w, const MatrixSteps& steps) {
+void last_trip(Builder& k, const Walk& w, const MatrixSteps& scored, const MatrixSteps& weighed) {
   const auto scope = k.scope();
   const Weighing phase = start_weighing(k);
   const Label done = k.label("no_tile_in_part");
   k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
   k.s_cbranch_scc0(done);
   k.s_barrier();
-  multiply(k, w, steps, late_work(k, w));
+  const auto forked = multiply(k, w, scored, weighed, late_work(k, w));
   k.s_barrier();
   weigh(k, w, phase);
   k.s_branch(done);
   weigh_rising(k, w, phase);
+  if (forked) multiply_some(k, w, *forked);
   k.bind(done);
 }
 
@@ -167,16 +172,16 @@ void walk_keys(Builder& k, const Walk& w) {
   weigh_first(k, w);
   k.wait(w.arrived);
 
-  trips(k, w, "whole_tiles", w.whole, scores(k, w) + outputs(k, w));
-  const MatrixSteps last = edge_outputs(k, w);
+  trips(k, w, "whole_tiles", w.whole, scores(k, w), outputs(k, w));
+  // Blocks that are hidden have no probabilities, either.
+  const MatrixSteps last = w.zero_blocks ? outputs(k, w) : edge_outputs(k, w);
   if (w.plan.config.causal)
-    trips(k, w, "edge_tiles", w.sight.some, first + last);
+    trips(k, w, "edge_tiles", w.sight.some, first, last);
   else
-    last_trip(k, w, first + last);
+    last_trip(k, w, first, last);
 
   k.s_barrier();
-  read_first_fragments(k, w, last);
-  multiply(k, w, last, late_work(k, w) + (w.plan.config.causal ? fetch_errands(k, w) : Errands{}));
+  multiply_output(k, w, last, late_work(k, w), w.plan.config.causal ? fetch_errands(k, w) : Errands{});
   if (!is_folded(w.plan)) add_sums(k, blocks(w));
 }
 

@@ -30,6 +30,7 @@ generator::KernelBody attention_kernel(const AttentionPlan& plan, const isa::Mac
   const V<1> work_item = k.claim(V<1>{0}, "work-item");
 
   const Arguments args = load_arguments(k, kernarg);
+  find_work(k, plan, kernarg, args, tile, head, machine);
   const Place place = find_place(k, args, head, batch, work_item);
   const ScoreScale scale =
       is_folded(plan) ? folded_score_scale(k, plan, args, place) : score_scale(k, plan, args, place);

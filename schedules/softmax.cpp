@@ -15,8 +15,9 @@ constexpr float integer_bits = 0x1p23f;
 constexpr float e8m0_one = 127;
 constexpr int fp32_mantissa = 23;
 
-// Exponents below this would come near the end of fp32's range, and such keys count for nothing.
-constexpr float least_exponent = -100;
+// A weight that is so many octaves below 2^exponent is rounded to 0: with lean P from 15.006 on, with exact P from 18
+// on (half of e4m3's least number, lifted by 8). Half an octave more for the exponent, which is rounded.
+constexpr float certainly_zero = 19;
 // Totals do not reach this, so such a weight moves its row's reference.
 constexpr float largest_exponent = 100;
 // Up to here a difference of octaves keeps a hundredth of a code when it is part of a multiply-add's constant.
@@ -50,10 +51,11 @@ ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& a
                    k.vgpr("exponent of 0"),
                    k.vgpr("least exponent"),
                    k.vgpr("largest exponent"),
-                   k.vgpr("octaves of 0")};
+                   k.vgpr("octaves of 0"),
+                   integer_bits + e8m0_one + static_cast<float>(plan.least_exponent) - certainly_zero};
   scale.query_factors = scale.factors;
   k.v_mov_b32(scale.no_exponent, bits(integer_bits + e8m0_one));
-  k.v_mov_b32(scale.least_exponent, bits(integer_bits + e8m0_one + least_exponent));
+  k.v_mov_b32(scale.least_exponent, bits(integer_bits + e8m0_one + static_cast<float>(plan.least_exponent)));
   k.v_mov_b32(scale.largest_exponent, bits(integer_bits + e8m0_one + largest_exponent));
   // Lean: a half against the cut, and the offset that makes logarithmic rounding right on average.
   const auto lift = static_cast<float>(plan.lift_log2);
@@ -184,8 +186,26 @@ void add_sums(Builder& k, Blocks blocks) {
   each(k, blocks, [&](const Block& b, std::size_t) { k.v_mov_b32(b.sums[0], 0); });
 }
 
-void choose_exponents(Builder& k, const ScoreScale& scale, Blocks blocks) {
+namespace {
+
+// From exponents that have no bound yet.
+void find_zero_blocks(Builder& k, const ScoreScale& scale, Blocks blocks, S<1> zero_blocks) {
+  const auto scope = k.scope();
+  const S<1> zero = k.sgpr("a block without a probability");
+  k.s_mov_b32(zero_blocks, 0);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    k.v_cmp_lt_f32(isa::vcc, scale.zero_exponent, blocks[i].exponent);
+    k.s_cmp_eq_u64(isa::vcc, 0);
+    k.s_cselect_b32(zero, 1 << i, 0);
+    k.s_or_b32(zero_blocks, zero_blocks, zero);
+  }
+}
+
+}  // namespace
+
+void choose_exponents(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<S<1>> zero_blocks) {
   for (const Block& b : blocks) k.v_fma_f32(b.exponent, b.maximum, scale.octaves, scale.no_exponent);
+  if (zero_blocks) find_zero_blocks(k, scale, blocks, *zero_blocks);
   for (const Block& b : blocks) k.v_med3_f32(b.exponent, scale.least_exponent, b.exponent, scale.largest_exponent);
 }
 

@@ -33,6 +33,8 @@ struct ScoreScale {
   V<1> least_exponent;  // 2^23 + 127 + the bounds of a block's exponent
   V<1> largest_exponent;
   V<1> no_octaves;  // exact: 2^23 + 127 + lift; lean: the lift's code in fixed point
+  float
+      zero_exponent;  // 2^23 + 127 + what a block's unbounded exponent is above, if not all of its probabilities are 0
   std::optional<QueryFactor> bf16 = {};
   // Folded scores (softmax_folded.h): no exponents, and an output that starts from 0 or NaN.
   std::optional<S<1>> output_start = {};
@@ -85,8 +87,9 @@ void set_reference(Builder& k, const ScoreScale& scale, Blocks blocks);
 // Adds the blocks' sums to their rows' totals and clears them for the next.
 void add_sums(Builder& k, Blocks blocks);
 
-// The exponents that bring each block's maximum nearest to the lift.
-void choose_exponents(Builder& k, const ScoreScale& scale, Blocks blocks);
+// The exponents that bring each block's maximum nearest to the lift. Bit i of `zero_blocks` becomes 1 where those of
+// block i are so far below the least one that all of its probabilities are 0, for all rows of the wave.
+void choose_exponents(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<S<1>> zero_blocks = {});
 
 // From which weight on a score moves its row's reference. The total that a row will have is what it has, times the keys
 // that the wave sees over those so far, as powers of two: with similar keys a maximum that comes early will not be the

@@ -66,7 +66,8 @@ Walk start_walk(Builder& k, const AttentionPlan& plan, const Arguments& args, co
                k.sgpr("keys of tiles seen whole"),
                k.arrival(),
                {k.arrival(), k.arrival(), k.arrival(), k.arrival()},
-               k.agpr<32>("K and V fragments")};
+               k.agpr<32>("K and V fragments"),
+               plan.config.skip_zero_blocks ? std::optional(k.sgpr("blocks without a probability")) : std::nullopt};
   k.s_and_b32(w.whole, limits.all, -plan.keys_per_tile);
   k.s_mov_b32(w.sight.tile_key, 0);
   k.s_mov_b32(w.scored_buffer, 0);

@@ -6,6 +6,7 @@
 #include "schedules/products.h"
 
 #include <array>
+#include <optional>
 
 namespace zyfa::schedules {
 
@@ -31,6 +32,7 @@ struct Walk {
   Arrival arrived;                                       // LDS-DMA of tiles, and Q
   std::array<Arrival, fragments_ahead> first_fragments;  // what a matrix phase starts with
   A<32> fragments;                                       // matrix operands on their way from LDS
+  std::optional<S<1>> zero_blocks = {};                  // with skip_zero_blocks: choose_exponents'
 
   A<8> fragment(std::size_t i) const { return fragments.at<8>(static_cast<int>(8 * (i % fragments_ahead))); }
 };

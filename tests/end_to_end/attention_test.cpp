@@ -230,6 +230,7 @@ TEST_CASE("Attention: arguments beyond the manifest's limits are refused", "[qui
   refused([](auto& args) { args.k_stride.head += 4; });
   refused([](auto& args) { args.q += 8; });
   refused([](auto& args) { args.seqlen_k = 0x7fffffff; });
+  refused([](auto& args) { args.heads = 2; });
 }
 
 TEST_CASE("Attention: a V of ones gives exactly 1", "[quick][attention]") {

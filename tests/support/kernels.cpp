@@ -25,7 +25,7 @@ std::vector<generator::AttentionConfig> all_configurations() {
 std::vector<generator::AttentionConfig> every_shape(bool causal, bool lse) {
   std::vector<generator::AttentionConfig> all;
   for (const generator::SupportedShape& shape : generator::supported_shapes())
-    if (!lse || shape.offers_lse())
+    if (!lse || shape.has_exponents())
       all.push_back({.dtype = shape.dtype,
                      .head_dim = shape.head_dim,
                      .v_head_dim = shape.v_head_dim,

@@ -39,6 +39,7 @@ PlacedProblem::PlacedProblem(const AttentionInputs& inputs, const Placement& pla
   arguments.seqlen_q = static_cast<std::uint32_t>(s.seqlen_q);
   arguments.seqlen_k = static_cast<std::uint32_t>(s.seqlen_k);
   arguments.heads_per_kv_head = static_cast<std::uint32_t>(s.heads / s.kv_heads);
+  arguments.heads = static_cast<std::uint32_t>(s.heads);
   arguments.softmax_scale = inputs_.softmax_scale;
 }
 
