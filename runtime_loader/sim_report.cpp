@@ -97,8 +97,11 @@ Json energies_json(const SimulatedMachine& run) {
 }
 
 Json estimate_json(const Simulation& simulation, const GridEstimate& e) {
-  Json orders = Json::object();
-  for (const DispatchOrder& order : e.orders) orders[std::string(order.name)] = order.clk;
+  Json orders = Json::object(), missed = Json::object();
+  for (const DispatchOrder& order : e.orders) {
+    orders[std::string(order.name)] = order.clk;
+    if (order.missed_bytes > 0) missed[std::string(order.name)] = order.missed_bytes;
+  }
   return {{"tflops", e.tflops},
           {"peak_percent", e.peak_percent},
           {"clock_ghz", e.clock_ghz},
@@ -116,6 +119,7 @@ Json estimate_json(const Simulation& simulation, const GridEstimate& e) {
           {"compute_units_busy", e.busy},
           {"tail_cycles", e.tail_clk},
           {"orders", orders},
+          {"l2_missed_bytes_by_order", missed},
           {"pj_per_flop", e.pj_per_flop},
           {"watts", e.watts},
           {"power_limited_ghz", e.power_limited_ghz}};

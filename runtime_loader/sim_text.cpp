@@ -61,6 +61,10 @@ void print_estimate(const Simulation& simulation, const GridEstimate& e) {
   fmt::print("  pipes by order ");
   for (const DispatchOrder& order : e.orders) fmt::print(" {} {:.0f}", order.name, order.clk);
   fmt::print(" clk\n");
+  fmt::print("  missed by order");
+  for (const DispatchOrder& order : e.orders)
+    if (order.missed_bytes > 0) fmt::print(" {} {:.3f}", order.name, order.missed_bytes * giga);
+  fmt::print(" GB\n");
   if (e.flop > 0)
     fmt::print("  power           {:.3f} pJ per FLOP; by these weights the board's power is reached at {:.2f} GHz\n",
                e.pj_per_flop, e.power_limited_ghz);

@@ -35,6 +35,7 @@ TEST_CASE("Config: JSON and back", "[quick][config]") {
   config.head_dim = 192;
   config.causal = false;
   config.lse = true;
+  config.skip_zero_blocks = true;
   config.code_object_version = 6;
   config.q_dtype = QueryType::bf16;
   config.score_scale = ScoreScaling::folded;
@@ -78,6 +79,11 @@ TEST_CASE("Plan: only what a schedule offers", "[quick][plan]") {
   CHECK_FALSE(parsed(R"({"score_scale": "folded", "q_dtype": "bf16"})").needs_power_of_two_factor());
   CHECK(refusal(R"({"v_head_dim": 64})").starts_with("no schedule for head dim 128, value head dim 64"));
   CHECK(refusal(R"({"cov": 4})") == "code object version 4 is not supported; accepted: 5, 6");
+}
+
+TEST_CASE("Plan: what skips blocks of zeros is named so", "[quick][plan]") {
+  CHECK(make_plan({.lse = true, .skip_zero_blocks = true}).symbol ==
+        "zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_lse_skip_gfx950");
 }
 
 TEST_CASE("Plan: the LDS map holds three tiles of K and V with their padding", "[quick][plan]") {

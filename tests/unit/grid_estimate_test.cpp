@@ -48,7 +48,7 @@ TEST_CASE("Workgroups between the samples lie on straight lines", "[quick][timin
 
 TEST_CASE("Heavy workgroups first, or two of a kind, shorten the tail of a causal grid", "[quick][timing]") {
   const GridEstimate e = estimate_grid(problem(8, 1), {sample(0, 10), sample(7, 80)}, small(), 1);
-  REQUIRE(e.orders.size() == 3);
+  REQUIRE(e.orders.size() == 5);
   // Plain: die 0 has 10, 30, 50, 70, die 1 has 20, 40, 60, 80.
   CHECK(e.orders[0].clk == 40 + 80);
   // Heavy first: die 0 has 80, 60, 40, 20.
@@ -79,6 +79,23 @@ TEST_CASE("A die fetches a head once for the workgroups that walk together, and 
   // Query heads that share a key/value head share its bytes.
   two.kv_heads = 2;
   CHECK(estimate_grid(two, of_two, machine, 1).missed_bytes == 2 * 2 * kv);
+}
+
+TEST_CASE("Dies with heads of their own fetch each head once", "[quick][timing]") {
+  constexpr double kv = 1000;
+  GridProblem grid = problem(2, 4);
+  grid.kv_head_bytes = kv;
+  const std::vector<GridSample> samples{sample(0, 100, kv), sample(1, 100, kv)};
+  const auto missed = [&] { return estimate_grid(grid, samples, small(), 1).missed_bytes; };
+  CHECK(missed() == 2 * 4 * kv);
+  grid.by_die = true;
+  CHECK(missed() == 4 * kv);
+  const GridEstimate e = estimate_grid(grid, samples, small(), 1);
+  REQUIRE(e.orders.size() == 5);
+  CHECK(e.orders[3].name == "round_robin");
+  CHECK(e.orders[3].missed_bytes == 2 * 4 * kv);
+  CHECK(e.orders[4].name == "by_die");
+  CHECK(e.orders[4].missed_bytes == 4 * kv);
 }
 
 TEST_CASE("What only one workgroup uses is fetched each time", "[quick][timing]") {

@@ -10,6 +10,8 @@
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
 
+#include <array>
+
 using namespace zyfa;
 using namespace zyfa::generator;
 
@@ -55,6 +57,19 @@ TEST_CASE("Manifest: read back", "[quick][manifest]") {
   CHECK(end == manifest.lds_bytes);
 }
 
+TEST_CASE("Manifest: where blocks of zeros are left out", "[quick][manifest]") {
+  CHECK(manifest_from_json(generate({}, isa::Machine{}).manifest, "m.json").skipping_ways.empty());
+  const GeneratedKernel kernel = generate({.skip_zero_blocks = true}, isa::Machine{});
+  const Manifest manifest = manifest_from_json(kernel.manifest, "m.json");
+  // Four ways of each of three phases: whole tiles, edge tiles, the last output.
+  std::array<int, 3> ways{};
+  for (const SkippingWay& way : manifest.skipping_ways) {
+    CHECK(way.instruction < kernel.body.program.code.size());
+    ++ways.at(static_cast<std::size_t>(way.skipped));
+  }
+  CHECK(ways == std::array{3, 6, 3});
+}
+
 TEST_CASE("Manifest: maps may be missing but not wrong", "[quick][manifest]") {
   const nlohmann::json good = generate({}, isa::Machine{}).manifest;
   nlohmann::json json = good;
@@ -64,7 +79,8 @@ TEST_CASE("Manifest: maps may be missing but not wrong", "[quick][manifest]") {
   for (const char* wrong :
        {R"({"register_map": 3})", R"({"register_map": [{"file": "x", "first": 0, "count": 1, "name": "q"}]})",
         R"({"register_map": [{"file": "v", "first": 250, "count": 7, "name": "q"}]})",
-        R"({"lds_map": [{"name": "K", "offset": -1, "bytes": 1}]})"}) {
+        R"({"lds_map": [{"name": "K", "offset": -1, "bytes": 1}]})",
+        R"({"skipping_ways": [{"instruction": -1, "skipped": 1}]})"}) {
     CAPTURE(wrong);
     json = good;
     json.update(nlohmann::json::parse(wrong));
