@@ -191,7 +191,7 @@ AttentionOutput EmulatedRun::output() const {
 
 Tolerances default_tolerances(const generator::AttentionConfig& config) {
   if (config.q_dtype == generator::QueryType::fp8) return {};
-  return {.relative = 0.1, .lse = 0.25};
+  return {.relative = 0.1, .element = 2, .lse = 0.25};
 }
 
 double attention_flops(const AttentionShape& shape) {

@@ -46,7 +46,7 @@ TEST_CASE("Config: JSON and back", "[quick][config]") {
 }
 
 TEST_CASE("Config: a bad one is named", "[quick][config]") {
-  CHECK(refusal(R"({"heads": 2})").starts_with("shape.json: unknown key 'heads'; accepted: dtype, head_dim,"));
+  CHECK(refusal(R"({"heads": 2})").starts_with("shape.json: unknown key 'heads'; accepted: dtype, q_dtype, head_dim,"));
   CHECK(refusal(R"({"causal": 1})") == "shape.json: 'causal' is 1, not true or false");
   CHECK(refusal(R"({"head_dim": 1.5})") == "shape.json: 'head_dim' is 1.5, not a whole number");
   CHECK(refusal(R"({"head_dim": 4294967424})") == "shape.json: 'head_dim' is 4294967424, which is too large");
