@@ -28,10 +28,10 @@
 ;   s47          keys that all rows of the wave see
 ;   s48          keys that some row of the wave sees
 ;   s49          keys that some row of the workgroup sees
-;   s[52:55]     Q resource
 ;   s[50:51]     Q of the head
-;   s[56:57]     index * stride
-;   s[56:57]     index * stride
+;   s[52:53]     index * stride
+;   s[52:53]     index * stride
+;   s[52:55]     Q resource
 ;   s[56:57]     index * stride
 ;   s56          queries that exist
 ;   s[52:55]     K tile resource
@@ -72,23 +72,6 @@
 ;   s[70:71]     visible 1
 ;   s[72:73]     visible 2
 ;   s[74:75]     visible 3
-;   s67          rows left
-;   s67          first key of the block
-;   s[68:69]     visible 0
-;   s[70:71]     visible 1
-;   s[72:73]     visible 2
-;   s[74:75]     visible 3
-;   s67          first key of the tile sent for
-;   s67          first key of the block
-;   s67          first key of the block
-;   s67          rows left
-;   s67          first key of the block
-;   s[68:69]     visible 0
-;   s[70:71]     visible 1
-;   s[72:73]     visible 2
-;   s[74:75]     visible 3
-;   s67          third buffer
-;   s68          first key of the tile sent for
 ;   s67          first key of the block
 ;   s[68:69]     visible 0
 ;   s[70:71]     visible 1
@@ -96,52 +79,71 @@
 ;   s[74:75]     visible 3
 ;   s67          first key of the block
 ;   s67          first key of the block
-;   s67          next buffer
+;   s67          first key of the block
+;   s[68:69]     visible 0
+;   s[70:71]     visible 1
+;   s[72:73]     visible 2
+;   s[74:75]     visible 3
+;   s67          first key of the block
+;   s[68:69]     visible 0
+;   s[70:71]     visible 1
+;   s[72:73]     visible 2
+;   s[74:75]     visible 3
+;   s67          first key of the block
+;   s67          first key of the block
 ;   s67          rows left
 ;   s67          first key of the tile sent for
 ;   s67          rows left
 ;   s67          third buffer
 ;   s68          first key of the tile sent for
-;   s67          exponent of what a weight counts against the total
-;   s[68:69]     rows above their reference
-;   s[70:71]     rows whose maximum weighs
-;   s[72:73]     rows above their reference
-;   s[74:75]     rows whose maximum weighs
 ;   s67          next buffer
-;   s67          first key of the block
-;   s[68:69]     visible 0
-;   s[70:71]     visible 1
-;   s[72:73]     visible 2
-;   s[74:75]     visible 3
-;   s67          first key of the block
-;   s[68:69]     visible 0
-;   s[70:71]     visible 1
-;   s[72:73]     visible 2
-;   s[74:75]     visible 3
-;   s67          first key of the block
-;   s67          first key of the block
-;   s67          first key of the block
-;   s[68:69]     visible 0
-;   s[70:71]     visible 1
-;   s[72:73]     visible 2
-;   s[74:75]     visible 3
-;   s67          first key of the block
-;   s[68:69]     visible 0
-;   s[70:71]     visible 1
-;   s[72:73]     visible 2
-;   s[74:75]     visible 3
-;   s67          first key of the block
-;   s67          first key of the block
-;   s67          first key of the half
-;   s67          first key of the half
-;   s67          first key of the half
-;   s67          first key of the half
-;   s67          exponent of what a weight counts against the total
-;   s[68:69]     rows above their reference
-;   s[70:71]     rows whose maximum weighs
-;   s[72:73]     rows above their reference
-;   s[74:75]     rows whose maximum weighs
+;   s67          rows left
+;   s67          first key of the tile sent for
+;   s67          rows left
+;   s67          third buffer
+;   s68          first key of the tile sent for
 ;   s67          next buffer
+;   s67          first key of the tile weighed
+;   s68          exponent of what a weight counts against the total
+;   s[70:71]     rows above their reference
+;   s[72:73]     rows whose maximum weighs
+;   s[74:75]     rows above their reference
+;   s[76:77]     rows whose maximum weighs
+;   s67          first key of the block
+;   s[68:69]     visible 0
+;   s[70:71]     visible 1
+;   s[72:73]     visible 2
+;   s[74:75]     visible 3
+;   s67          first key of the block
+;   s[68:69]     visible 0
+;   s[70:71]     visible 1
+;   s[72:73]     visible 2
+;   s[74:75]     visible 3
+;   s67          first key of the block
+;   s67          first key of the block
+;   s67          first key of the block
+;   s[68:69]     visible 0
+;   s[70:71]     visible 1
+;   s[72:73]     visible 2
+;   s[74:75]     visible 3
+;   s67          first key of the block
+;   s[68:69]     visible 0
+;   s[70:71]     visible 1
+;   s[72:73]     visible 2
+;   s[74:75]     visible 3
+;   s67          first key of the block
+;   s67          first key of the block
+;   s67          first key of the half
+;   s67          first key of the half
+;   s67          first key of the half
+;   s67          first key of the half
+;   s67          next buffer
+;   s67          first key of the tile weighed
+;   s68          exponent of what a weight counts against the total
+;   s[70:71]     rows above their reference
+;   s[72:73]     rows whose maximum weighs
+;   s[74:75]     rows above their reference
+;   s[76:77]     rows whose maximum weighs
 ;   s67          first key of the half
 ;   s67          first key of the half
 ;   s67          first key of the half
@@ -199,9 +201,9 @@
 ;   v7           octaves of a product
 ;   v8           octaves of a score
 ;   v7           keys that the lane's row sees
+;   v8           Q address
+;   v9           part of an address
 ;   v[8:71]      S
-;   v72          Q address
-;   v73          part of an address
 ;   v[72:87]     P
 ;   v[88:103]    minus the row's reference
 ;   v104         row total
@@ -299,7 +301,9 @@
 ;   v196         octaves of a product
 ;   v197         reference
 ;   a[0:15]      Q
-;   a[16:47]     K and V fragments
+;   a[16:23]     K or V fragment
+;   a[24:31]     K or V fragment
+;   a[32:39]     K or V fragment
 
 .amdgcn_target "amdgcn-amd-amdhsa--gfx950"
 .amdhsa_code_object_version 5
@@ -351,16 +355,16 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_nop 0                                                                ; schedules/arguments.cpp:54
   .loc 1 55 0
   v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:55
+  .loc 2 53 0
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:53
+  .loc 2 54 0
+  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:54
   .loc 2 55 0
-  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:55
+  v_mov_b32_e32 v4, 0x4b00001b                                           ; schedules/softmax.cpp:55
   .loc 2 56 0
-  v_mov_b32_e32 v4, 0x4b00001b                                           ; schedules/softmax.cpp:56
-  .loc 2 57 0
-  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:57
-  .loc 2 61 0
-  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:61
-  .loc 2 72 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:72
+  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:56
+  .loc 2 60 0
+  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:60
   .loc 1 34 0
   s_load_dwordx2 s[50:51], s[0:1], 0x28                                  ; schedules/arguments.cpp:34
   .loc 1 35 0
@@ -437,18 +441,18 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:129
   .loc 1 130 0
   v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:130
-  .loc 2 76 0
-  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:76
-  .loc 2 77 0
-  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:77
-  .loc 2 78 0
-  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:78
-  .loc 2 79 0
-  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:79
-  .loc 2 81 0
-  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:81
-  .loc 2 82 0
-  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:82
+  .loc 2 65 0
+  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:65
+  .loc 2 66 0
+  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:66
+  .loc 2 67 0
+  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:67
+  .loc 2 68 0
+  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:68
+  .loc 2 70 0
+  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:70
+  .loc 2 71 0
+  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:71
   .loc 1 75 0
   s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:75
   .loc 1 76 0
@@ -472,29 +476,29 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 93 0
   s_mov_b64 s[50:51], s[8:9]                                             ; schedules/arguments.cpp:93
   .loc 1 83 0
-  s_mul_i32 s56, s4, s20                                                 ; schedules/arguments.cpp:83
+  s_mul_i32 s52, s4, s20                                                 ; schedules/arguments.cpp:83
   .loc 1 84 0
-  s_mul_hi_u32 s57, s4, s20                                              ; schedules/arguments.cpp:84
+  s_mul_hi_u32 s53, s4, s20                                              ; schedules/arguments.cpp:84
   .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
+  s_add_u32 s50, s50, s52                                                ; schedules/arguments.cpp:85
   .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
+  s_addc_u32 s51, s51, s53                                               ; schedules/arguments.cpp:86
   .loc 1 87 0
-  s_mul_i32 s56, s4, s21                                                 ; schedules/arguments.cpp:87
+  s_mul_i32 s52, s4, s21                                                 ; schedules/arguments.cpp:87
   .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
+  s_add_u32 s51, s51, s52                                                ; schedules/arguments.cpp:88
   .loc 1 83 0
-  s_mul_i32 s56, s3, s18                                                 ; schedules/arguments.cpp:83
+  s_mul_i32 s52, s3, s18                                                 ; schedules/arguments.cpp:83
   .loc 1 84 0
-  s_mul_hi_u32 s57, s3, s18                                              ; schedules/arguments.cpp:84
+  s_mul_hi_u32 s53, s3, s18                                              ; schedules/arguments.cpp:84
   .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
+  s_add_u32 s50, s50, s52                                                ; schedules/arguments.cpp:85
   .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
+  s_addc_u32 s51, s51, s53                                               ; schedules/arguments.cpp:86
   .loc 1 87 0
-  s_mul_i32 s56, s3, s19                                                 ; schedules/arguments.cpp:87
+  s_mul_i32 s52, s3, s19                                                 ; schedules/arguments.cpp:87
   .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
+  s_add_u32 s51, s51, s52                                                ; schedules/arguments.cpp:88
   .loc 1 83 0
   s_mul_i32 s56, s7, s16                                                 ; schedules/arguments.cpp:83
   .loc 1 84 0
@@ -519,25 +523,25 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_mul_i32 s54, s56, s16                                                ; schedules/arguments.cpp:117
   .loc 1 118 0
   s_mov_b32 s55, 0x20000                                                 ; schedules/arguments.cpp:118
-  .loc 4 219 0
-  v_and_b32_e32 v72, 31, v1                                              ; schedules/tiles.cpp:219
-  .loc 4 220 0
-  v_mul_lo_u32 v72, v72, s16                                             ; schedules/tiles.cpp:220
+  .loc 4 227 0
+  v_and_b32_e32 v8, 31, v1                                               ; schedules/tiles.cpp:227
+  .loc 4 228 0
+  v_mul_lo_u32 v8, v8, s16                                               ; schedules/tiles.cpp:228
   .loc 4 20 0
-  v_bfe_u32 v73, v1, 5, 1                                                ; schedules/tiles.cpp:20
+  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v73, 16, v73                                         ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:21
   .loc 4 35 0
-  v_add_u32_e32 v72, v72, v73                                            ; schedules/tiles.cpp:35
-  .loc 4 233 0
-  buffer_load_dwordx4 a[0:3], v72, s[52:55], 0 offen                     ; schedules/tiles.cpp:233
-  buffer_load_dwordx4 a[4:7], v72, s[52:55], 0 offen offset:32
-  buffer_load_dwordx4 a[8:11], v72, s[52:55], 0 offen offset:64
-  buffer_load_dwordx4 a[12:15], v72, s[52:55], 0 offen offset:96
-  .loc 2 90 0
-  v_mov_b32_e32 v105, 0                                                  ; schedules/softmax.cpp:90
-  .loc 2 92 0
-  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:92
+  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:35
+  .loc 4 232 0
+  buffer_load_dwordx4 a[0:3], v8, s[52:55], 0 offen                      ; schedules/tiles.cpp:232
+  buffer_load_dwordx4 a[4:7], v8, s[52:55], 0 offen offset:32
+  buffer_load_dwordx4 a[8:11], v8, s[52:55], 0 offen offset:64
+  buffer_load_dwordx4 a[12:15], v8, s[52:55], 0 offen offset:96
+  .loc 2 79 0
+  v_mov_b32_e32 v105, 0                                                  ; schedules/softmax.cpp:79
+  .loc 2 81 0
+  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:81
   v_mov_b32_e32 v89, 0
   v_mov_b32_e32 v90, 0
   v_mov_b32_e32 v91, 0
@@ -553,24 +557,24 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mov_b32_e32 v101, 0
   v_mov_b32_e32 v102, 0
   v_mov_b32_e32 v103, 0
-  .loc 2 93 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:93
-  .loc 2 100 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:100
+  .loc 2 82 0
+  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:82
+  .loc 2 89 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:89
   v_mov_b32_e32 v109, 0
   v_mov_b32_e32 v110, 0
   v_mov_b32_e32 v111, 0
-  .loc 2 101 0
-  v_mov_b32_e32 v106, 0x4b00007f                                         ; schedules/softmax.cpp:101
-  .loc 2 100 0
-  v_mov_b32_e32 v114, 0                                                  ; schedules/softmax.cpp:100
+  .loc 2 90 0
+  v_mov_b32_e32 v106, 0x4b00007f                                         ; schedules/softmax.cpp:90
+  .loc 2 89 0
+  v_mov_b32_e32 v114, 0                                                  ; schedules/softmax.cpp:89
   v_mov_b32_e32 v115, 0
   v_mov_b32_e32 v116, 0
   v_mov_b32_e32 v117, 0
-  .loc 2 101 0
-  v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:101
-  .loc 5 72 0
-  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:72
+  .loc 2 90 0
+  v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:90
+  .loc 5 69 0
+  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:69
   v_mov_b32_e32 v119, 0
   v_mov_b32_e32 v120, 0
   v_mov_b32_e32 v121, 0
@@ -790,42 +794,42 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_mul_i32 s60, s28, 0x80                                               ; schedules/tiles.cpp:64
   .loc 4 65 0
   s_add_u32 s61, s61, 0x4100                                             ; schedules/tiles.cpp:65
-  .loc 2 196 0
-  s_flbit_i32_b32 s62, s48                                               ; schedules/softmax.cpp:196
-  .loc 2 197 0
-  s_add_u32 s62, s62, 15                                                 ; schedules/softmax.cpp:197
-  .loc 2 113 0
-  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:113
-  .loc 2 114 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:114
-  .loc 2 119 0
-  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:119
-  .loc 2 120 0
-  s_nop 0                                                                ; schedules/softmax.cpp:120
-  .loc 2 121 0
-  v_cndmask_b32_e64 v188, 0, v192, s[64:65]                              ; schedules/softmax.cpp:121
+  .loc 2 201 0
+  s_flbit_i32_b32 s62, s48                                               ; schedules/softmax.cpp:201
+  .loc 2 202 0
+  s_add_u32 s62, s62, 15                                                 ; schedules/softmax.cpp:202
+  .loc 2 102 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:102
+  .loc 2 103 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:103
+  .loc 2 108 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:108
+  .loc 2 109 0
+  s_nop 0                                                                ; schedules/softmax.cpp:109
+  .loc 2 110 0
+  v_cndmask_b32_e64 v188, 0, v192, s[64:65]                              ; schedules/softmax.cpp:110
   v_cndmask_b32_e64 v189, 0, v192, s[64:65]
-  .loc 2 113 0
-  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:113
-  .loc 2 114 0
-  v_cmp_eq_u32_e64 s[64:65], 4, v192                                     ; schedules/softmax.cpp:114
-  .loc 2 119 0
-  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:119
-  .loc 2 120 0
-  s_nop 0                                                                ; schedules/softmax.cpp:120
-  .loc 2 121 0
-  v_cndmask_b32_e64 v190, 0, v192, s[64:65]                              ; schedules/softmax.cpp:121
+  .loc 2 102 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:102
+  .loc 2 103 0
+  v_cmp_eq_u32_e64 s[64:65], 4, v192                                     ; schedules/softmax.cpp:103
+  .loc 2 108 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:108
+  .loc 2 109 0
+  s_nop 0                                                                ; schedules/softmax.cpp:109
+  .loc 2 110 0
+  v_cndmask_b32_e64 v190, 0, v192, s[64:65]                              ; schedules/softmax.cpp:110
   v_cndmask_b32_e64 v191, 0, v192, s[64:65]
+  .loc 2 102 0
+  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:102
+  .loc 2 103 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:103
   .loc 2 113 0
-  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:113
+  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:113
   .loc 2 114 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:114
-  .loc 2 124 0
-  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:124
-  .loc 2 125 0
-  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:125
-  .loc 2 127 0
-  v_cndmask_b32_e64 v187, v187, v192, s[64:65]                           ; schedules/softmax.cpp:127
+  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:114
+  .loc 2 116 0
+  v_cndmask_b32_e64 v187, v187, v192, s[64:65]                           ; schedules/softmax.cpp:116
   .loc 4 20 0
   v_bfe_u32 v192, v1, 0, 3                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -870,226 +874,222 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mul_u32_u24_e32 v194, 0x410, v194                                    ; schedules/tiles.cpp:21
   .loc 4 35 0
   v_add_u32_e32 v193, v193, v194                                         ; schedules/tiles.cpp:35
-  .loc 4 195 0
-  v_add_u32_e32 v193, 0x4100, v193                                       ; schedules/tiles.cpp:195
-  .loc 6 70 0
-  s_and_b32 s66, s47, 0xffffff80                                         ; schedules/walk.cpp:70
-  .loc 6 71 0
-  s_mov_b32 s63, 0                                                       ; schedules/walk.cpp:71
-  .loc 6 72 0
-  s_mov_b32 s64, 0                                                       ; schedules/walk.cpp:72
-  .loc 6 73 0
-  s_mov_b32 s65, 0x10400                                                 ; schedules/walk.cpp:73
-  .loc 6 74 0
-  v_mov_b32_e32 v182, v192                                               ; schedules/walk.cpp:74
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 18 0
-  s_sub_u32 s68, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s68, s68, 0                                                  ; schedules/walk.cpp:19
+  .loc 4 200 0
+  v_add_u32_e32 v193, 0x4100, v193                                       ; schedules/tiles.cpp:200
+  .loc 6 78 0
+  s_and_b32 s66, s47, 0xffffff80                                         ; schedules/walk.cpp:78
+  .loc 6 79 0
+  s_mov_b32 s63, 0                                                       ; schedules/walk.cpp:79
+  .loc 6 80 0
+  s_mov_b32 s64, 0                                                       ; schedules/walk.cpp:80
+  .loc 6 81 0
+  s_mov_b32 s65, 0x10400                                                 ; schedules/walk.cpp:81
+  .loc 6 82 0
+  v_mov_b32_e32 v182, v192                                               ; schedules/walk.cpp:82
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 21 0
+  s_sub_u32 s68, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s68, s68, 0                                                  ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 6 26 0
-  s_add_u32 s68, s63, 0                                                  ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded                                           ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s64, s51                                                 ; schedules/tiles.cpp:149
+  .loc 6 30 0
+  s_add_u32 s68, s63, 0                                                  ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded                                           ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s64, s51                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
 tile_unneeded:
-  .loc 4 173 0
-  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 18 0
-  s_sub_u32 s68, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s68, s68, 0                                                  ; schedules/walk.cpp:19
+  .loc 4 178 0
+  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
+  .loc 6 21 0
+  s_sub_u32 s68, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s68, s68, 0                                                  ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s58, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s58, s58, s28                                                ; schedules/tiles.cpp:144
-  .loc 6 26 0
-  s_add_u32 s68, s63, 0                                                  ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_2                                         ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s64, s61                                                 ; schedules/tiles.cpp:149
+  .loc 6 30 0
+  s_add_u32 s68, s63, 0                                                  ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_2                                         ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s64, s61                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v185, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v186, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
 tile_unneeded_2:
-  .loc 4 173 0
-  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 18 0
-  s_sub_u32 s68, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s68, s68, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 178 0
+  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
+  .loc 6 21 0
+  s_sub_u32 s68, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s68, s68, 0x80                                               ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 6 26 0
-  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_3                                         ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s67, s51                                                 ; schedules/tiles.cpp:149
+  .loc 6 30 0
+  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_3                                         ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s67, s51                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
 tile_unneeded_3:
-  .loc 4 173 0
-  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 77 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:77
-  .loc 7 186 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:186
-  .loc 7 188 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:188
-  .loc 7 191 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:191
+  .loc 4 178 0
+  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
+  .loc 6 85 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:85
+  .loc 7 192 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:192
+  .loc 7 194 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:194
+  .loc 7 197 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:197
 other_group:
-  .loc 7 227 0
-  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:227
-  .loc 7 228 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:228
-  .loc 7 163 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:163
-  .loc 4 201 0
-  ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[20:23], v182 offset:32                                  ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[24:27], v182 offset:512                                 ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[28:31], v182 offset:544                                 ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[40:43], v182 offset:4672                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[44:47], v182 offset:4704                                ; schedules/tiles.cpp:202
-  .loc 6 184 0
-  s_setprio 1                                                            ; schedules/walk.cpp:184
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 7 225 0
+  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:225
+  .loc 7 226 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:226
+  .loc 7 166 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:166
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:32                                  ; schedules/tiles.cpp:207
+  .loc 4 206 0
+  ds_read_b128 a[24:27], v182 offset:512                                 ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[28:31], v182 offset:544                                 ; schedules/tiles.cpp:207
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
+  .loc 6 216 0
+  s_setprio 1                                                            ; schedules/walk.cpp:216
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 5 107 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:109
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
-  .loc 5 117 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:114
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
   .loc 5 52 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
   .loc 5 53 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
-  .loc 5 54 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
-  .loc 5 55 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
   .loc 5 56 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:60
   v_cndmask_b32_e64 v9, v195, v89, s[70:71]
   v_cndmask_b32_e64 v10, v195, v90, s[72:73]
   v_cndmask_b32_e64 v11, v195, v91, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v13, v195, v93, s[70:71]
   v_cndmask_b32_e64 v14, v195, v94, s[72:73]
   v_cndmask_b32_e64 v15, v195, v95, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v17, v195, v97, s[70:71]
   v_cndmask_b32_e64 v18, v195, v98, s[72:73]
   v_cndmask_b32_e64 v19, v195, v99, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:60
   v_cndmask_b32_e64 v21, v195, v101, s[70:71]
   v_cndmask_b32_e64 v22, v195, v102, s[72:73]
   v_cndmask_b32_e64 v23, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 116 0
+  s_nop 1                                                                ; schedules/products.cpp:116
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done                                                    ; schedules/products.cpp:121
+  .loc 5 118 0
+  s_branch block_done                                                    ; schedules/products.cpp:118
 block_seen:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done                                                    ; schedules/products.cpp:124
+  .loc 5 121 0
+  s_branch block_done                                                    ; schedules/products.cpp:121
 block_hidden:
-  .loc 5 126 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
+  .loc 5 123 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:123
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -1106,98 +1106,90 @@ block_hidden:
   v_mov_b32_e32 v22, 0xff800000
   v_mov_b32_e32 v23, 0xff800000
 block_done:
-  .loc 4 201 0
-  ds_read_b128 a[16:19], v182 offset:8320                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[20:23], v182 offset:8352                                ; schedules/tiles.cpp:202
-  .loc 6 18 0
-  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s67, s67, 0x100                                              ; schedules/walk.cpp:19
-  .loc 4 143 0
-  s_min_u32 s54, s67, 0x80                                               ; schedules/tiles.cpp:143
-  .loc 4 144 0
-  s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 110 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182 offset:4672                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 5 107 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:109
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
-  .loc 5 117 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:114
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
   .loc 5 52 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
   .loc 5 53 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
   .loc 5 54 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
-  .loc 5 55 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
+  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:54
   .loc 5 56 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
-  .loc 5 57 0
-  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:57
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v25, v195, v89, s[70:71]
   v_cndmask_b32_e64 v26, v195, v90, s[72:73]
   v_cndmask_b32_e64 v27, v195, v91, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v29, v195, v93, s[70:71]
   v_cndmask_b32_e64 v30, v195, v94, s[72:73]
   v_cndmask_b32_e64 v31, v195, v95, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v33, v195, v97, s[70:71]
   v_cndmask_b32_e64 v34, v195, v98, s[72:73]
   v_cndmask_b32_e64 v35, v195, v99, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:60
   v_cndmask_b32_e64 v37, v195, v101, s[70:71]
   v_cndmask_b32_e64 v38, v195, v102, s[72:73]
   v_cndmask_b32_e64 v39, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 116 0
+  s_nop 1                                                                ; schedules/products.cpp:116
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:121
+  .loc 5 118 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:118
 block_seen_2:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:124
+  .loc 5 121 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:121
 block_hidden_2:
-  .loc 5 126 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
+  .loc 5 123 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:123
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -1214,151 +1206,120 @@ block_hidden_2:
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
 block_done_2:
-  .loc 4 201 0
-  ds_read_b128 a[24:27], v182 offset:8832                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:202
-  .loc 6 26 0
-  s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s67, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_4                                         ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s65, s51                                                 ; schedules/tiles.cpp:149
-  .loc 4 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 4 160 0
-  buffer_load_dwordx4 v184, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:154
-  .loc 4 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 4 160 0
-  buffer_load_dwordx4 v184, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_4:
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
-  .loc 5 112 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:112
+  .loc 4 206 0
+  ds_read_b128 a[24:27], v182 offset:8320                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[28:31], v182 offset:8352                                ; schedules/tiles.cpp:207
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 5 107 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:109
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
-  .loc 4 201 0
-  ds_read_b128 a[32:35], v182 offset:12480                               ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[36:39], v182 offset:12512                               ; schedules/tiles.cpp:202
-  .loc 4 173 0
-  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 110 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
-  .loc 5 112 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:112
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:8832                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:8864                                ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:109
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[40:47], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
-  .loc 4 201 0
-  ds_read_b128 a[40:43], v182 offset:12992                               ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[44:47], v182 offset:13024                               ; schedules/tiles.cpp:202
-  .loc 6 18 0
-  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s67, s67, 0x80                                               ; schedules/walk.cpp:19
-  .loc 4 143 0
-  s_min_u32 s58, s67, 0x80                                               ; schedules/tiles.cpp:143
-  .loc 4 144 0
-  s_mul_i32 s58, s58, s28                                                ; schedules/tiles.cpp:144
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:189
-  .loc 5 110 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182 offset:12480                               ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:12512                               ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:109
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
-  .loc 5 117 0
-  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:114
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
   .loc 5 52 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
   .loc 5 53 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
   .loc 5 54 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
-  .loc 5 55 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
+  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:54
   .loc 5 56 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
-  .loc 5 57 0
-  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:57
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v41, v195, v89, s[70:71]
   v_cndmask_b32_e64 v42, v195, v90, s[72:73]
   v_cndmask_b32_e64 v43, v195, v91, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v45, v195, v93, s[70:71]
   v_cndmask_b32_e64 v46, v195, v94, s[72:73]
   v_cndmask_b32_e64 v47, v195, v95, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v49, v195, v97, s[70:71]
   v_cndmask_b32_e64 v50, v195, v98, s[72:73]
   v_cndmask_b32_e64 v51, v195, v99, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:60
   v_cndmask_b32_e64 v53, v195, v101, s[70:71]
   v_cndmask_b32_e64 v54, v195, v102, s[72:73]
   v_cndmask_b32_e64 v55, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 116 0
+  s_nop 1                                                                ; schedules/products.cpp:116
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:121
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 118 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:118
 block_seen_3:
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:124
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 121 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:121
 block_hidden_5:
-  .loc 5 126 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
+  .loc 5 123 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:123
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -1375,109 +1336,90 @@ block_hidden_5:
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
 block_done_5:
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
-  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s67, s61                                                 ; schedules/tiles.cpp:149
-  .loc 4 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 4 160 0
-  buffer_load_dwordx4 v185, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:154
-  .loc 4 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 4 160 0
-  buffer_load_dwordx4 v186, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_5:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:189
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 4 206 0
+  ds_read_b128 a[24:27], v182 offset:12992                               ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[28:31], v182 offset:13024                               ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:109
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
-  .loc 5 117 0
-  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:114
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
   .loc 5 52 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
   .loc 5 53 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
   .loc 5 54 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
-  .loc 5 55 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
+  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:54
   .loc 5 56 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
-  .loc 5 57 0
-  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:57
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v57, v195, v89, s[70:71]
   v_cndmask_b32_e64 v58, v195, v90, s[72:73]
   v_cndmask_b32_e64 v59, v195, v91, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v61, v195, v93, s[70:71]
   v_cndmask_b32_e64 v62, v195, v94, s[72:73]
   v_cndmask_b32_e64 v63, v195, v95, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v65, v195, v97, s[70:71]
   v_cndmask_b32_e64 v66, v195, v98, s[72:73]
   v_cndmask_b32_e64 v67, v195, v99, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:60
   v_cndmask_b32_e64 v69, v195, v101, s[70:71]
   v_cndmask_b32_e64 v70, v195, v102, s[72:73]
   v_cndmask_b32_e64 v71, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 116 0
+  s_nop 1                                                                ; schedules/products.cpp:116
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:121
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 118 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:118
 block_seen_4:
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:124
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 121 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:121
 block_hidden_6:
-  .loc 5 126 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
+  .loc 5 123 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:123
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -1494,44 +1436,117 @@ block_hidden_6:
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
 block_done_6:
-  .loc 4 173 0
-  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:189
-  .loc 5 110 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
-  .loc 5 112 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:112
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:109
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:189
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
-  .loc 5 112 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:112
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:109
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[40:47], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
-  .loc 6 196 0
-  s_setprio 0                                                            ; schedules/walk.cpp:196
-  .loc 7 166 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:166
-  .loc 2 152 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:152
-  .loc 2 141 0
-  s_nop 12                                                               ; schedules/softmax.cpp:141
-  .loc 2 152 0
-  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:152
-  .loc 2 154 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:154
+  .loc 6 21 0
+  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s67, s67, 0x100                                              ; schedules/walk.cpp:22
+  .loc 4 143 0
+  s_min_u32 s54, s67, 0x80                                               ; schedules/tiles.cpp:143
+  .loc 4 144 0
+  s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
+  .loc 6 30 0
+  s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s67, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_4                                         ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s65, s51                                                 ; schedules/tiles.cpp:166
+  .loc 4 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 4 160 0
+  buffer_load_dwordx4 v184, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
+  .loc 4 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 4 160 0
+  buffer_load_dwordx4 v184, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
+tile_unneeded_4:
+  .loc 4 178 0
+  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
+  .loc 6 21 0
+  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s67, s67, 0x80                                               ; schedules/walk.cpp:22
+  .loc 4 143 0
+  s_min_u32 s58, s67, 0x80                                               ; schedules/tiles.cpp:143
+  .loc 4 144 0
+  s_mul_i32 s58, s58, s28                                                ; schedules/tiles.cpp:144
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 30 0
+  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s67, s61                                                 ; schedules/tiles.cpp:166
+  .loc 4 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 4 160 0
+  buffer_load_dwordx4 v185, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
+  .loc 4 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 4 160 0
+  buffer_load_dwordx4 v186, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_5:
+  .loc 4 178 0
+  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 116 0
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:116
+  .loc 6 117 0
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:117
+  .loc 6 118 0
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:118
+  .loc 6 119 0
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:119
+  .loc 6 120 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:120
+  .loc 6 234 0
+  s_setprio 0                                                            ; schedules/walk.cpp:234
+  .loc 6 235 0
+  s_barrier                                                              ; schedules/walk.cpp:235
+  .loc 2 147 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:147
+  v_max3_f32 v113, v40, v41, v42
+  .loc 2 148 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:148
   v_max3_f32 v113, v113, v43, v44
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v113, v113, v45, v46
@@ -1559,27 +1574,27 @@ block_done_8:
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v107, v107, v37, v38
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 155 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:155
+  .loc 2 149 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:149
   v_max_f32_e32 v113, v113, v71
-  .loc 2 156 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:156
+  .loc 2 161 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:161
   v_mov_b32_e32 v195, v113
-  .loc 2 141 0
-  s_nop 0                                                                ; schedules/softmax.cpp:141
-  .loc 2 158 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:158
+  .loc 2 130 0
+  s_nop 0                                                                ; schedules/softmax.cpp:130
+  .loc 2 163 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:163
   v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 159 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:159
+  .loc 2 164 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:164
   v_max_f32_e32 v113, v113, v195
-  .loc 2 166 0
-  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:166
-  .loc 2 167 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:167
+  .loc 2 171 0
+  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:171
+  .loc 2 172 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:172
   v_max_f32_e32 v194, v113, v194
-  .loc 2 169 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:169
+  .loc 2 174 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:174
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -1611,10 +1626,10 @@ block_done_8:
   v_sub_f32_e32 v37, v37, v194
   v_sub_f32_e32 v38, v38, v194
   v_sub_f32_e32 v39, v39, v194
-  .loc 2 170 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:170
-  .loc 2 169 0
-  v_sub_f32_e32 v40, v40, v194                                           ; schedules/softmax.cpp:169
+  .loc 2 175 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:175
+  .loc 2 174 0
+  v_sub_f32_e32 v40, v40, v194                                           ; schedules/softmax.cpp:174
   v_sub_f32_e32 v41, v41, v194
   v_sub_f32_e32 v42, v42, v194
   v_sub_f32_e32 v43, v43, v194
@@ -1646,10 +1661,10 @@ block_done_8:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 170 0
-  v_sub_f32_e32 v113, v113, v194                                         ; schedules/softmax.cpp:170
-  .loc 2 173 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:173
+  .loc 2 175 0
+  v_sub_f32_e32 v113, v113, v194                                         ; schedules/softmax.cpp:175
+  .loc 2 178 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:178
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -1665,14 +1680,14 @@ block_done_8:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 188 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
+  .loc 2 193 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 189 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
+  .loc 2 194 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -1680,8 +1695,8 @@ block_done_8:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1689,8 +1704,8 @@ block_done_8:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1698,8 +1713,8 @@ block_done_8:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -1707,8 +1722,8 @@ block_done_8:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1716,8 +1731,8 @@ block_done_8:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1725,8 +1740,8 @@ block_done_8:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -1734,8 +1749,8 @@ block_done_8:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1743,8 +1758,8 @@ block_done_8:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1752,8 +1767,8 @@ block_done_8:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -1761,8 +1776,8 @@ block_done_8:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1770,8 +1785,8 @@ block_done_8:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1779,12 +1794,12 @@ block_done_8:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 337 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:337
+  .loc 2 350 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 355 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:355
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -1792,14 +1807,13 @@ block_done_8:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -1807,14 +1821,13 @@ block_done_8:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -1822,14 +1835,13 @@ block_done_8:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -1837,14 +1849,13 @@ block_done_8:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -1852,8 +1863,8 @@ block_done_8:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1861,8 +1872,8 @@ block_done_8:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1870,8 +1881,8 @@ block_done_8:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -1879,8 +1890,8 @@ block_done_8:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1888,8 +1899,8 @@ block_done_8:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1897,8 +1908,8 @@ block_done_8:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -1906,8 +1917,8 @@ block_done_8:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1915,8 +1926,8 @@ block_done_8:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1924,8 +1935,8 @@ block_done_8:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -1933,8 +1944,8 @@ block_done_8:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1942,8 +1953,8 @@ block_done_8:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1951,12 +1962,12 @@ block_done_8:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 337 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 350 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 355 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -1964,14 +1975,7 @@ block_done_8:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v48, v48, s46, v194
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -1979,14 +1983,7 @@ block_done_8:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v56, v56, s46, v194
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -1994,14 +1991,7 @@ block_done_8:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v64, v64, s46, v194
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -2009,49 +1999,25 @@ block_done_8:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 100 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:100
-  .loc 6 101 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:101
-  .loc 6 102 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:102
-  .loc 6 103 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:103
-  .loc 6 104 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:104
-  .loc 7 61 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
-  .loc 7 62 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:62
-  .loc 4 201 0
-  ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[20:23], v182 offset:32                                  ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[24:27], v182 offset:512                                 ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[28:31], v182 offset:544                                 ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[40:43], v182 offset:4672                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[44:47], v182 offset:4704                                ; schedules/tiles.cpp:202
+  .loc 7 55 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
+  .loc 7 56 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:56
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:32                                  ; schedules/tiles.cpp:207
+  .loc 4 206 0
+  ds_read_b128 a[24:27], v182 offset:512                                 ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[28:31], v182 offset:544                                 ; schedules/tiles.cpp:207
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores:
-  .loc 7 168 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:168
+  .loc 7 170 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:170
   .loc 7 129 0
   s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:129
   .loc 7 130 0
@@ -2059,284 +2025,327 @@ no_more_scores:
 whole_tiles:
   .loc 7 132 0
   s_barrier                                                              ; schedules/ping_pong.cpp:132
-  .loc 6 184 0
-  s_setprio 1                                                            ; schedules/walk.cpp:184
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
+  .loc 6 216 0
+  s_setprio 1                                                            ; schedules/walk.cpp:216
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 201 0
-  ds_read_b128 a[16:19], v182 offset:8320                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[20:23], v182 offset:8352                                ; schedules/tiles.cpp:202
-  .loc 6 18 0
-  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s67, s67, 0x100                                              ; schedules/walk.cpp:19
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182 offset:4672                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v81, v44, v45, 16
+  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[24:25], v183                                       ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[26:27], v183 offset:256
+  ds_read_b64_tr_b8 a[28:29], v183 offset:512
+  ds_read_b64_tr_b8 a[30:31], v183 offset:768
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:227
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:8320                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:8352                                ; schedules/tiles.cpp:207
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183 offset:32                             ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v183 offset:288
+  ds_read_b64_tr_b8 a[20:21], v183 offset:544
+  ds_read_b64_tr_b8 a[22:23], v183 offset:800
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 206 0
+  ds_read_b128 a[24:27], v182 offset:8832                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[32:33], v183 offset:64                             ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[34:35], v183 offset:320
+  ds_read_b64_tr_b8 a[36:37], v183 offset:576
+  ds_read_b64_tr_b8 a[38:39], v183 offset:832
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182 offset:12480                               ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:12512                               ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[24:25], v183 offset:96                             ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[26:27], v183 offset:352
+  ds_read_b64_tr_b8 a[28:29], v183 offset:608
+  ds_read_b64_tr_b8 a[30:31], v183 offset:864
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:12992                               ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:13024                               ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183 offset:8320                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v183 offset:8576
+  ds_read_b64_tr_b8 a[20:21], v183 offset:8832
+  ds_read_b64_tr_b8 a[22:23], v183 offset:9088
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 2 121 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[26:27], v183 offset:8608
+  ds_read_b64_tr_b8 a[28:29], v183 offset:8864
+  ds_read_b64_tr_b8 a[30:31], v183 offset:9120
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[32:33], v183 offset:8384                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[34:35], v183 offset:8640
+  ds_read_b64_tr_b8 a[36:37], v183 offset:8896
+  ds_read_b64_tr_b8 a[38:39], v183 offset:9152
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183 offset:8416                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v183 offset:8672
+  ds_read_b64_tr_b8 a[20:21], v183 offset:8928
+  ds_read_b64_tr_b8 a[22:23], v183 offset:9184
+  .loc 6 21 0
+  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s67, s67, 0x100                                              ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s54, s67, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 201 0
-  ds_read_b128 a[24:27], v182 offset:8832                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:202
-  .loc 6 26 0
-  s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s67, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s65, s51                                                 ; schedules/tiles.cpp:149
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 30 0
+  s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s67, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s65, s51                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
 tile_unneeded_6:
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 201 0
-  ds_read_b128 a[32:35], v182 offset:12480                               ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[36:39], v182 offset:12512                               ; schedules/tiles.cpp:202
-  .loc 4 173 0
-  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[40:47], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 201 0
-  ds_read_b128 a[40:43], v182 offset:12992                               ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[44:47], v182 offset:13024                               ; schedules/tiles.cpp:202
-  .loc 6 18 0
-  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s67, s67, 0x80                                               ; schedules/walk.cpp:19
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
+  .loc 2 121 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 178 0
+  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
+  .loc 2 147 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:147
+  .loc 2 148 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:148
+  v_max3_f32 v107, v107, v13, v14
+  v_max3_f32 v107, v107, v15, v16
+  v_max3_f32 v107, v107, v17, v18
+  v_max3_f32 v107, v107, v19, v20
+  v_max3_f32 v107, v107, v21, v22
+  v_max3_f32 v107, v107, v23, v24
+  v_max3_f32 v107, v107, v25, v26
+  v_max3_f32 v107, v107, v27, v28
+  v_max3_f32 v107, v107, v29, v30
+  v_max3_f32 v107, v107, v31, v32
+  v_max3_f32 v107, v107, v33, v34
+  v_max3_f32 v107, v107, v35, v36
+  v_max3_f32 v107, v107, v37, v38
+  .loc 2 149 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:149
+  .loc 6 21 0
+  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s67, s67, 0x80                                               ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s58, s67, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s58, s58, s28                                                ; schedules/tiles.cpp:144
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:189
-  .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[16:17], v183                                       ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[18:19], v183 offset:256
-  ds_read_b64_tr_b8 a[20:21], v183 offset:512
-  ds_read_b64_tr_b8 a[22:23], v183 offset:768
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
-  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s67, s61                                                 ; schedules/tiles.cpp:149
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 30 0
+  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s67, s61                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v185, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v186, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
 tile_unneeded_7:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[24:25], v183 offset:32                             ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[26:27], v183 offset:288
-  ds_read_b64_tr_b8 a[28:29], v183 offset:544
-  ds_read_b64_tr_b8 a[30:31], v183 offset:800
-  .loc 4 173 0
-  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(10)                                                  ; schedules/walk.cpp:189
-  .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[32:33], v183 offset:64                             ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[34:35], v183 offset:320
-  ds_read_b64_tr_b8 a[36:37], v183 offset:576
-  ds_read_b64_tr_b8 a[38:39], v183 offset:832
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[40:47], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[40:41], v183 offset:96                             ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[42:43], v183 offset:352
-  ds_read_b64_tr_b8 a[44:45], v183 offset:608
-  ds_read_b64_tr_b8 a[46:47], v183 offset:864
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[16:17], v183 offset:8320                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[18:19], v183 offset:8576
-  ds_read_b64_tr_b8 a[20:21], v183 offset:8832
-  ds_read_b64_tr_b8 a[22:23], v183 offset:9088
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[26:27], v183 offset:8608
-  ds_read_b64_tr_b8 a[28:29], v183 offset:8864
-  ds_read_b64_tr_b8 a[30:31], v183 offset:9120
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[32:33], v183 offset:8384                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[34:35], v183 offset:8640
-  ds_read_b64_tr_b8 a[36:37], v183 offset:8896
-  ds_read_b64_tr_b8 a[38:39], v183 offset:9152
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 2 132 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[40:41], v183 offset:8416                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[42:43], v183 offset:8672
-  ds_read_b64_tr_b8 a[44:45], v183 offset:8928
-  ds_read_b64_tr_b8 a[46:47], v183 offset:9184
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:189
-  .loc 2 132 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 6 196 0
-  s_setprio 0                                                            ; schedules/walk.cpp:196
-  .loc 7 134 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:134
-  .loc 2 152 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:152
-  v_max3_f32 v113, v40, v41, v42
-  .loc 2 154 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:154
-  v_max3_f32 v113, v113, v43, v44
-  v_max3_f32 v107, v107, v13, v14
+  .loc 4 178 0
+  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
+  .loc 2 147 0
+  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:147
+  .loc 2 148 0
+  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:148
   v_max3_f32 v113, v113, v45, v46
-  v_max3_f32 v107, v107, v15, v16
   v_max3_f32 v113, v113, v47, v48
-  v_max3_f32 v107, v107, v17, v18
   v_max3_f32 v113, v113, v49, v50
-  v_max3_f32 v107, v107, v19, v20
   v_max3_f32 v113, v113, v51, v52
-  v_max3_f32 v107, v107, v21, v22
   v_max3_f32 v113, v113, v53, v54
-  v_max3_f32 v107, v107, v23, v24
   v_max3_f32 v113, v113, v55, v56
-  v_max3_f32 v107, v107, v25, v26
   v_max3_f32 v113, v113, v57, v58
-  v_max3_f32 v107, v107, v27, v28
   v_max3_f32 v113, v113, v59, v60
-  v_max3_f32 v107, v107, v29, v30
   v_max3_f32 v113, v113, v61, v62
-  v_max3_f32 v107, v107, v31, v32
   v_max3_f32 v113, v113, v63, v64
-  v_max3_f32 v107, v107, v33, v34
   v_max3_f32 v113, v113, v65, v66
-  v_max3_f32 v107, v107, v35, v36
   v_max3_f32 v113, v113, v67, v68
-  v_max3_f32 v107, v107, v37, v38
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 155 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:155
-  v_max_f32_e32 v113, v113, v71
-  .loc 2 156 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:156
+  .loc 2 149 0
+  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:149
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 116 0
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:116
+  .loc 6 117 0
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:117
+  .loc 6 118 0
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:118
+  .loc 6 119 0
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:119
+  .loc 6 120 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:120
+  .loc 6 234 0
+  s_setprio 0                                                            ; schedules/walk.cpp:234
+  .loc 6 235 0
+  s_barrier                                                              ; schedules/walk.cpp:235
+  .loc 2 161 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:161
   v_mov_b32_e32 v195, v113
-  .loc 2 181 0
-  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:181
+  .loc 2 186 0
+  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:186
   v_lshlrev_b32_e32 v197, 23, v112
-  .loc 2 183 0
-  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:183
-  v_fma_f32 v104, v197, v114, v104
-  .loc 2 184 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:184
-  v_mov_b32_e32 v114, 0
-  .loc 2 158 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:158
-  v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 159 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:159
-  v_max_f32_e32 v113, v113, v195
   .loc 2 188 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
-  v_fma_f32 v112, v113, s45, v3
+  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:188
+  v_fma_f32 v104, v197, v114, v104
   .loc 2 189 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:189
+  v_mov_b32_e32 v114, 0
+  .loc 2 163 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:163
+  v_permlane32_swap_b32_e32 v113, v195
+  .loc 2 164 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:164
+  v_max_f32_e32 v113, v113, v195
+  .loc 2 193 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
+  v_fma_f32 v112, v113, s45, v3
+  .loc 2 194 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 204 0
-  s_flbit_i32_b32 s67, s63                                               ; schedules/softmax.cpp:204
-  .loc 2 205 0
-  s_sub_u32 s67, s62, s67                                                ; schedules/softmax.cpp:205
-  .loc 2 215 0
-  v_add_lshl_u32 v194, v106, s67, 23                                     ; schedules/softmax.cpp:215
-  v_add_lshl_u32 v195, v112, s67, 23
-  .loc 2 216 0
-  v_cmp_lt_f32_e64 s[68:69], 0, v107                                     ; schedules/softmax.cpp:216
-  v_cmp_lt_f32_e64 s[72:73], 0, v113
-  .loc 2 217 0
-  v_cmp_lt_f32_e64 s[70:71], v104, v194                                  ; schedules/softmax.cpp:217
-  v_cmp_lt_f32_e64 s[74:75], v104, v195
-  .loc 2 218 0
-  s_and_b64 vcc, s[70:71], s[68:69]                                      ; schedules/softmax.cpp:218
+  .loc 7 101 0
+  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:101
+  .loc 2 209 0
+  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:209
+  .loc 2 210 0
+  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:210
   .loc 2 220 0
-  s_and_b64 s[74:75], s[74:75], s[72:73]                                 ; schedules/softmax.cpp:220
+  v_add_lshl_u32 v194, v106, s68, 23                                     ; schedules/softmax.cpp:220
+  v_add_lshl_u32 v195, v112, s68, 23
   .loc 2 221 0
-  s_or_b64 vcc, vcc, s[74:75]                                            ; schedules/softmax.cpp:221
+  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:221
+  v_cmp_lt_f32_e64 s[74:75], 0, v113
+  .loc 2 222 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v194                                  ; schedules/softmax.cpp:222
+  v_cmp_lt_f32_e64 s[76:77], v104, v195
   .loc 2 223 0
-  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:223
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:318
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:223
+  .loc 2 225 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:225
+  .loc 2 226 0
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:226
+  .loc 2 228 0
+  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:228
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -2344,8 +2353,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2353,8 +2362,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2362,8 +2371,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -2371,8 +2380,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2380,8 +2389,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2389,8 +2398,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -2398,8 +2407,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2407,8 +2416,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2416,8 +2425,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -2425,8 +2434,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2434,8 +2443,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2443,12 +2452,12 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 337 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:337
+  .loc 2 350 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 355 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:355
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -2456,14 +2465,13 @@ tile_unneeded_7:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -2471,14 +2479,13 @@ tile_unneeded_7:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -2486,14 +2493,13 @@ tile_unneeded_7:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -2501,14 +2507,13 @@ tile_unneeded_7:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -2516,8 +2521,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2525,8 +2530,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2534,8 +2539,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -2543,8 +2548,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2552,8 +2557,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2561,8 +2566,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -2570,8 +2575,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2579,8 +2584,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2588,8 +2593,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -2597,8 +2602,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2606,8 +2611,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2615,12 +2620,12 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 337 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 350 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 355 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -2628,14 +2633,7 @@ tile_unneeded_7:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v48, v48, s46, v194
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -2643,14 +2641,7 @@ tile_unneeded_7:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v56, v56, s46, v194
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -2658,14 +2649,7 @@ tile_unneeded_7:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v64, v64, s46, v194
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -2673,75 +2657,51 @@ tile_unneeded_7:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
 weighed:
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 100 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:100
-  .loc 6 101 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:101
-  .loc 6 102 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:102
-  .loc 6 103 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:103
-  .loc 6 104 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:104
-  .loc 7 61 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
-  .loc 7 62 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:62
-  .loc 4 201 0
-  ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[20:23], v182 offset:32                                  ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[24:27], v182 offset:512                                 ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[28:31], v182 offset:544                                 ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[40:43], v182 offset:4672                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[44:47], v182 offset:4704                                ; schedules/tiles.cpp:202
+  .loc 7 55 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
+  .loc 7 56 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:56
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:32                                  ; schedules/tiles.cpp:207
+  .loc 4 206 0
+  ds_read_b128 a[24:27], v182 offset:512                                 ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[28:31], v182 offset:544                                 ; schedules/tiles.cpp:207
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_2:
-  .loc 7 136 0
-  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:136
-  .loc 7 137 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:137
-  .loc 7 138 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:138
   .loc 7 139 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:139
+  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:139
+  .loc 7 140 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:140
+  .loc 7 141 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:141
+  .loc 7 142 0
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:142
 references_rise:
-  .loc 2 227 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:227
-  .loc 2 228 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:228
+  .loc 2 232 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:232
+  .loc 2 233 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:233
   v_max_f32_e32 v194, v113, v194
-  .loc 2 229 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:229
+  .loc 2 234 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:234
   v_sub_f32_e32 v113, v113, v194
-  .loc 2 188 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
+  .loc 2 193 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 189 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
+  .loc 2 194 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 244 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:244
-  .loc 2 245 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:245
+  .loc 2 249 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:249
+  .loc 2 250 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:250
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -2757,12 +2717,12 @@ references_rise:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 246 0
-  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:246
-  .loc 2 247 0
-  s_nop 0                                                                ; schedules/softmax.cpp:247
-  .loc 5 79 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
+  .loc 2 251 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:251
+  .loc 2 252 0
+  s_nop 0                                                                ; schedules/softmax.cpp:252
+  .loc 5 76 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:76
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -2826,18 +2786,18 @@ references_rise:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 2 249 0
-  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:250
-  .loc 2 257 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:257
-  .loc 2 258 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:258
-  .loc 2 259 0
-  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:259
-  .loc 2 236 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:236
+  .loc 2 254 0
+  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:254
+  .loc 2 255 0
+  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:255
+  .loc 2 262 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:262
+  .loc 2 263 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:263
+  .loc 2 264 0
+  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:264
+  .loc 2 241 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:241
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -2901,13 +2861,13 @@ references_rise:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 261 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:261
+  .loc 2 266 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:266
 rise_is_small:
-  .loc 2 312 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:312
-  .loc 2 316 0
-  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:316
+  .loc 2 328 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:328
+  .loc 2 332 0
+  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:332
   v_fma_f32 v73, v9, s45, -v196
   v_fma_f32 v74, v10, s45, -v196
   v_fma_f32 v75, v11, s45, -v196
@@ -2915,8 +2875,8 @@ rise_is_small:
   v_fma_f32 v77, v13, s45, -v196
   v_fma_f32 v78, v14, s45, -v196
   v_fma_f32 v79, v15, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2924,8 +2884,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2933,8 +2893,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 316 0
-  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:316
+  .loc 2 332 0
+  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:332
   v_fma_f32 v73, v17, s45, -v196
   v_fma_f32 v74, v18, s45, -v196
   v_fma_f32 v75, v19, s45, -v196
@@ -2942,8 +2902,8 @@ rise_is_small:
   v_fma_f32 v77, v21, s45, -v196
   v_fma_f32 v78, v22, s45, -v196
   v_fma_f32 v79, v23, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2951,8 +2911,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2960,8 +2920,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 316 0
-  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:316
+  .loc 2 332 0
+  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:332
   v_fma_f32 v73, v25, s45, -v196
   v_fma_f32 v74, v26, s45, -v196
   v_fma_f32 v75, v27, s45, -v196
@@ -2969,8 +2929,8 @@ rise_is_small:
   v_fma_f32 v77, v29, s45, -v196
   v_fma_f32 v78, v30, s45, -v196
   v_fma_f32 v79, v31, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2978,8 +2938,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2987,8 +2947,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 316 0
-  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:316
+  .loc 2 332 0
+  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:332
   v_fma_f32 v73, v33, s45, -v196
   v_fma_f32 v74, v34, s45, -v196
   v_fma_f32 v75, v35, s45, -v196
@@ -2996,8 +2956,8 @@ rise_is_small:
   v_fma_f32 v77, v37, s45, -v196
   v_fma_f32 v78, v38, s45, -v196
   v_fma_f32 v79, v39, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3005,8 +2965,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3014,14 +2974,14 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 334 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:334
-  .loc 2 337 0
-  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:337
+  .loc 2 350 0
+  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 352 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:352
+  .loc 2 355 0
+  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:355
   v_fma_f32 v9, v9, s46, v195
   v_fma_f32 v10, v10, s46, v195
   v_fma_f32 v11, v11, s46, v195
@@ -3029,14 +2989,13 @@ rise_is_small:
   v_fma_f32 v13, v13, s46, v195
   v_fma_f32 v14, v14, s46, v195
   v_fma_f32 v15, v15, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:355
   v_fma_f32 v17, v17, s46, v195
   v_fma_f32 v18, v18, s46, v195
   v_fma_f32 v19, v19, s46, v195
@@ -3044,14 +3003,13 @@ rise_is_small:
   v_fma_f32 v21, v21, s46, v195
   v_fma_f32 v22, v22, s46, v195
   v_fma_f32 v23, v23, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:355
   v_fma_f32 v25, v25, s46, v195
   v_fma_f32 v26, v26, s46, v195
   v_fma_f32 v27, v27, s46, v195
@@ -3059,14 +3017,13 @@ rise_is_small:
   v_fma_f32 v29, v29, s46, v195
   v_fma_f32 v30, v30, s46, v195
   v_fma_f32 v31, v31, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:355
   v_fma_f32 v33, v33, s46, v195
   v_fma_f32 v34, v34, s46, v195
   v_fma_f32 v35, v35, s46, v195
@@ -3074,16 +3031,15 @@ rise_is_small:
   v_fma_f32 v37, v37, s46, v195
   v_fma_f32 v38, v38, s46, v195
   v_fma_f32 v39, v39, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 312 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:312
-  .loc 2 316 0
-  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:316
+  .loc 2 328 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:328
+  .loc 2 332 0
+  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:332
   v_fma_f32 v81, v41, s45, -v196
   v_fma_f32 v82, v42, s45, -v196
   v_fma_f32 v83, v43, s45, -v196
@@ -3091,8 +3047,8 @@ rise_is_small:
   v_fma_f32 v85, v45, s45, -v196
   v_fma_f32 v86, v46, s45, -v196
   v_fma_f32 v87, v47, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3100,89 +3056,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
-  v_add_f32_e32 v105, v81, v105
-  v_add_f32_e32 v105, v82, v105
-  v_add_f32_e32 v105, v83, v105
-  v_add_f32_e32 v105, v84, v105
-  v_add_f32_e32 v105, v85, v105
-  v_add_f32_e32 v105, v86, v105
-  v_add_f32_e32 v105, v87, v105
-  .loc 2 316 0
-  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:316
-  v_fma_f32 v81, v49, s45, -v196
-  v_fma_f32 v82, v50, s45, -v196
-  v_fma_f32 v83, v51, s45, -v196
-  v_fma_f32 v84, v52, s45, -v196
-  v_fma_f32 v85, v53, s45, -v196
-  v_fma_f32 v86, v54, s45, -v196
-  v_fma_f32 v87, v55, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
-  v_exp_f32_e32 v81, v81
-  v_exp_f32_e32 v82, v82
-  v_exp_f32_e32 v83, v83
-  v_exp_f32_e32 v84, v84
-  v_exp_f32_e32 v85, v85
-  v_exp_f32_e32 v86, v86
-  v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
-  v_add_f32_e32 v105, v81, v105
-  v_add_f32_e32 v105, v82, v105
-  v_add_f32_e32 v105, v83, v105
-  v_add_f32_e32 v105, v84, v105
-  v_add_f32_e32 v105, v85, v105
-  v_add_f32_e32 v105, v86, v105
-  v_add_f32_e32 v105, v87, v105
-  .loc 2 316 0
-  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:316
-  v_fma_f32 v81, v57, s45, -v196
-  v_fma_f32 v82, v58, s45, -v196
-  v_fma_f32 v83, v59, s45, -v196
-  v_fma_f32 v84, v60, s45, -v196
-  v_fma_f32 v85, v61, s45, -v196
-  v_fma_f32 v86, v62, s45, -v196
-  v_fma_f32 v87, v63, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
-  v_exp_f32_e32 v81, v81
-  v_exp_f32_e32 v82, v82
-  v_exp_f32_e32 v83, v83
-  v_exp_f32_e32 v84, v84
-  v_exp_f32_e32 v85, v85
-  v_exp_f32_e32 v86, v86
-  v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
-  v_add_f32_e32 v105, v81, v105
-  v_add_f32_e32 v105, v82, v105
-  v_add_f32_e32 v105, v83, v105
-  v_add_f32_e32 v105, v84, v105
-  v_add_f32_e32 v105, v85, v105
-  v_add_f32_e32 v105, v86, v105
-  v_add_f32_e32 v105, v87, v105
-  .loc 2 316 0
-  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:316
-  v_fma_f32 v81, v65, s45, -v196
-  v_fma_f32 v82, v66, s45, -v196
-  v_fma_f32 v83, v67, s45, -v196
-  v_fma_f32 v84, v68, s45, -v196
-  v_fma_f32 v85, v69, s45, -v196
-  v_fma_f32 v86, v70, s45, -v196
-  v_fma_f32 v87, v71, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
-  v_exp_f32_e32 v81, v81
-  v_exp_f32_e32 v82, v82
-  v_exp_f32_e32 v83, v83
-  v_exp_f32_e32 v84, v84
-  v_exp_f32_e32 v85, v85
-  v_exp_f32_e32 v86, v86
-  v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3191,13 +3066,94 @@ rise_is_small:
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
   .loc 2 332 0
-  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 334 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:334
+  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:332
+  v_fma_f32 v81, v49, s45, -v196
+  v_fma_f32 v82, v50, s45, -v196
+  v_fma_f32 v83, v51, s45, -v196
+  v_fma_f32 v84, v52, s45, -v196
+  v_fma_f32 v85, v53, s45, -v196
+  v_fma_f32 v86, v54, s45, -v196
+  v_fma_f32 v87, v55, s45, -v196
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  v_exp_f32_e32 v84, v84
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
   .loc 2 337 0
-  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:337
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  v_add_f32_e32 v105, v81, v105
+  v_add_f32_e32 v105, v82, v105
+  v_add_f32_e32 v105, v83, v105
+  v_add_f32_e32 v105, v84, v105
+  v_add_f32_e32 v105, v85, v105
+  v_add_f32_e32 v105, v86, v105
+  v_add_f32_e32 v105, v87, v105
+  .loc 2 332 0
+  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:332
+  v_fma_f32 v81, v57, s45, -v196
+  v_fma_f32 v82, v58, s45, -v196
+  v_fma_f32 v83, v59, s45, -v196
+  v_fma_f32 v84, v60, s45, -v196
+  v_fma_f32 v85, v61, s45, -v196
+  v_fma_f32 v86, v62, s45, -v196
+  v_fma_f32 v87, v63, s45, -v196
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  v_exp_f32_e32 v84, v84
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  v_add_f32_e32 v105, v81, v105
+  v_add_f32_e32 v105, v82, v105
+  v_add_f32_e32 v105, v83, v105
+  v_add_f32_e32 v105, v84, v105
+  v_add_f32_e32 v105, v85, v105
+  v_add_f32_e32 v105, v86, v105
+  v_add_f32_e32 v105, v87, v105
+  .loc 2 332 0
+  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:332
+  v_fma_f32 v81, v65, s45, -v196
+  v_fma_f32 v82, v66, s45, -v196
+  v_fma_f32 v83, v67, s45, -v196
+  v_fma_f32 v84, v68, s45, -v196
+  v_fma_f32 v85, v69, s45, -v196
+  v_fma_f32 v86, v70, s45, -v196
+  v_fma_f32 v87, v71, s45, -v196
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  v_exp_f32_e32 v84, v84
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  v_add_f32_e32 v105, v81, v105
+  v_add_f32_e32 v105, v82, v105
+  v_add_f32_e32 v105, v83, v105
+  v_add_f32_e32 v105, v84, v105
+  v_add_f32_e32 v105, v85, v105
+  v_add_f32_e32 v105, v86, v105
+  v_add_f32_e32 v105, v87, v105
+  .loc 2 350 0
+  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 352 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:352
+  .loc 2 355 0
+  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:355
   v_fma_f32 v41, v41, s46, v195
   v_fma_f32 v42, v42, s46, v195
   v_fma_f32 v43, v43, s46, v195
@@ -3205,14 +3161,7 @@ rise_is_small:
   v_fma_f32 v45, v45, s46, v195
   v_fma_f32 v46, v46, s46, v195
   v_fma_f32 v47, v47, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v48, v48, s46, v195                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v48, v48, s46, v195
   v_fma_f32 v49, v49, s46, v195
   v_fma_f32 v50, v50, s46, v195
   v_fma_f32 v51, v51, s46, v195
@@ -3220,14 +3169,7 @@ rise_is_small:
   v_fma_f32 v53, v53, s46, v195
   v_fma_f32 v54, v54, s46, v195
   v_fma_f32 v55, v55, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v56, v56, s46, v195                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v56, v56, s46, v195
   v_fma_f32 v57, v57, s46, v195
   v_fma_f32 v58, v58, s46, v195
   v_fma_f32 v59, v59, s46, v195
@@ -3235,14 +3177,7 @@ rise_is_small:
   v_fma_f32 v61, v61, s46, v195
   v_fma_f32 v62, v62, s46, v195
   v_fma_f32 v63, v63, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v64, v64, s46, v195                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v64, v64, s46, v195
   v_fma_f32 v65, v65, s46, v195
   v_fma_f32 v66, v66, s46, v195
   v_fma_f32 v67, v67, s46, v195
@@ -3250,101 +3185,95 @@ rise_is_small:
   v_fma_f32 v69, v69, s46, v195
   v_fma_f32 v70, v70, s46, v195
   v_fma_f32 v71, v71, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 7 121 0
   s_branch weighed                                                       ; schedules/ping_pong.cpp:121
 whole_tiles_done:
-  .loc 7 149 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:149
-  .loc 7 150 0
-  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:150
-  .loc 7 151 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:151
-  .loc 6 184 0
-  s_setprio 1                                                            ; schedules/walk.cpp:184
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 7 152 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:152
+  .loc 7 153 0
+  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:153
+  .loc 7 154 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:154
+  .loc 6 216 0
+  s_setprio 1                                                            ; schedules/walk.cpp:216
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 5 107 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:109
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
-  .loc 5 117 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:114
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
   .loc 5 52 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
   .loc 5 53 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
-  .loc 5 54 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
-  .loc 5 55 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
   .loc 5 56 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:60
   v_cndmask_b32_e64 v9, v195, v89, s[70:71]
   v_cndmask_b32_e64 v10, v195, v90, s[72:73]
   v_cndmask_b32_e64 v11, v195, v91, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v13, v195, v93, s[70:71]
   v_cndmask_b32_e64 v14, v195, v94, s[72:73]
   v_cndmask_b32_e64 v15, v195, v95, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v17, v195, v97, s[70:71]
   v_cndmask_b32_e64 v18, v195, v98, s[72:73]
   v_cndmask_b32_e64 v19, v195, v99, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:60
   v_cndmask_b32_e64 v21, v195, v101, s[70:71]
   v_cndmask_b32_e64 v22, v195, v102, s[72:73]
   v_cndmask_b32_e64 v23, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 116 0
+  s_nop 1                                                                ; schedules/products.cpp:116
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:121
+  .loc 5 118 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:118
 block_seen_5:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:124
+  .loc 5 121 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:121
 block_hidden_9:
-  .loc 5 126 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
+  .loc 5 123 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:123
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -3361,90 +3290,95 @@ block_hidden_9:
   v_mov_b32_e32 v22, 0xff800000
   v_mov_b32_e32 v23, 0xff800000
 block_done_9:
-  .loc 4 201 0
-  ds_read_b128 a[16:19], v182 offset:8320                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[20:23], v182 offset:8352                                ; schedules/tiles.cpp:202
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 110 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182 offset:4672                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v81, v44, v45, 16
+  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 5 107 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:109
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
-  .loc 5 117 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:114
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
   .loc 5 52 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
   .loc 5 53 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
   .loc 5 54 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
-  .loc 5 55 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
+  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:54
   .loc 5 56 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
-  .loc 5 57 0
-  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:57
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v25, v195, v89, s[70:71]
   v_cndmask_b32_e64 v26, v195, v90, s[72:73]
   v_cndmask_b32_e64 v27, v195, v91, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v29, v195, v93, s[70:71]
   v_cndmask_b32_e64 v30, v195, v94, s[72:73]
   v_cndmask_b32_e64 v31, v195, v95, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v33, v195, v97, s[70:71]
   v_cndmask_b32_e64 v34, v195, v98, s[72:73]
   v_cndmask_b32_e64 v35, v195, v99, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:60
   v_cndmask_b32_e64 v37, v195, v101, s[70:71]
   v_cndmask_b32_e64 v38, v195, v102, s[72:73]
   v_cndmask_b32_e64 v39, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 116 0
+  s_nop 1                                                                ; schedules/products.cpp:116
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:121
+  .loc 5 118 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:118
 block_seen_6:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:124
+  .loc 5 121 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:121
 block_hidden_10:
-  .loc 5 126 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
+  .loc 5 123 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:123
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -3461,120 +3395,145 @@ block_hidden_10:
   v_mov_b32_e32 v38, 0xff800000
   v_mov_b32_e32 v39, 0xff800000
 block_done_10:
-  .loc 4 201 0
-  ds_read_b128 a[24:27], v182 offset:8832                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:202
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
-  .loc 5 112 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:112
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[24:25], v183                                       ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[26:27], v183 offset:256
+  ds_read_b64_tr_b8 a[28:29], v183 offset:512
+  ds_read_b64_tr_b8 a[30:31], v183 offset:768
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:227
+  .loc 5 107 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:109
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_11:
-  .loc 4 201 0
-  ds_read_b128 a[32:35], v182 offset:12480                               ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[36:39], v182 offset:12512                               ; schedules/tiles.cpp:202
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:187
-  .loc 5 110 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
-  .loc 5 112 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:112
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:8320                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:8352                                ; schedules/tiles.cpp:207
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:109
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[40:47], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_12:
-  .loc 4 201 0
-  ds_read_b128 a[40:43], v182 offset:12992                               ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[44:47], v182 offset:13024                               ; schedules/tiles.cpp:202
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:189
-  .loc 5 110 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183 offset:32                             ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v183 offset:288
+  ds_read_b64_tr_b8 a[20:21], v183 offset:544
+  ds_read_b64_tr_b8 a[22:23], v183 offset:800
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 206 0
+  ds_read_b128 a[24:27], v182 offset:8832                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:109
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
-  .loc 5 117 0
-  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:114
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
   .loc 5 52 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
   .loc 5 53 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
   .loc 5 54 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
-  .loc 5 55 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
+  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:54
   .loc 5 56 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
-  .loc 5 57 0
-  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:57
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v41, v195, v89, s[70:71]
   v_cndmask_b32_e64 v42, v195, v90, s[72:73]
   v_cndmask_b32_e64 v43, v195, v91, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v45, v195, v93, s[70:71]
   v_cndmask_b32_e64 v46, v195, v94, s[72:73]
   v_cndmask_b32_e64 v47, v195, v95, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v49, v195, v97, s[70:71]
   v_cndmask_b32_e64 v50, v195, v98, s[72:73]
   v_cndmask_b32_e64 v51, v195, v99, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:60
   v_cndmask_b32_e64 v53, v195, v101, s[70:71]
   v_cndmask_b32_e64 v54, v195, v102, s[72:73]
   v_cndmask_b32_e64 v55, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 116 0
+  s_nop 1                                                                ; schedules/products.cpp:116
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:121
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 118 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:118
 block_seen_7:
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:124
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 121 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:121
 block_hidden_13:
-  .loc 5 126 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
+  .loc 5 123 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:123
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -3591,91 +3550,99 @@ block_hidden_13:
   v_mov_b32_e32 v54, 0xff800000
   v_mov_b32_e32 v55, 0xff800000
 block_done_13:
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[16:17], v183                                       ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[18:19], v183 offset:256
-  ds_read_b64_tr_b8 a[20:21], v183 offset:512
-  ds_read_b64_tr_b8 a[22:23], v183 offset:768
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[32:33], v183 offset:64                             ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[34:35], v183 offset:320
+  ds_read_b64_tr_b8 a[36:37], v183 offset:576
+  ds_read_b64_tr_b8 a[38:39], v183 offset:832
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182 offset:12480                               ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:12512                               ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:109
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
-  .loc 5 117 0
-  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:114
+  .loc 5 49 0
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
+  .loc 5 50 0
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
+  .loc 5 51 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
   .loc 5 52 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
   .loc 5 53 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
   .loc 5 54 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
-  .loc 5 55 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
+  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:54
   .loc 5 56 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
-  .loc 5 57 0
-  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:57
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v57, v195, v89, s[70:71]
   v_cndmask_b32_e64 v58, v195, v90, s[72:73]
   v_cndmask_b32_e64 v59, v195, v91, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v61, v195, v93, s[70:71]
   v_cndmask_b32_e64 v62, v195, v94, s[72:73]
   v_cndmask_b32_e64 v63, v195, v95, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:60
   v_cndmask_b32_e64 v65, v195, v97, s[70:71]
   v_cndmask_b32_e64 v66, v195, v98, s[72:73]
   v_cndmask_b32_e64 v67, v195, v99, s[74:75]
-  .loc 5 59 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
+  .loc 5 56 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 63 0
-  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:63
+  .loc 5 60 0
+  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:60
   v_cndmask_b32_e64 v69, v195, v101, s[70:71]
   v_cndmask_b32_e64 v70, v195, v102, s[72:73]
   v_cndmask_b32_e64 v71, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 116 0
+  s_nop 1                                                                ; schedules/products.cpp:116
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:121
+  .loc 5 118 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:118
 block_seen_8:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:124
+  .loc 5 121 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:121
 block_hidden_14:
-  .loc 5 126 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
+  .loc 5 123 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:123
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -3692,213 +3659,218 @@ block_hidden_14:
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
 block_done_14:
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[24:25], v183 offset:32                             ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[26:27], v183 offset:288
-  ds_read_b64_tr_b8 a[28:29], v183 offset:544
-  ds_read_b64_tr_b8 a[30:31], v183 offset:800
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(10)                                                  ; schedules/walk.cpp:189
-  .loc 5 110 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
-  .loc 5 112 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:112
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[24:25], v183 offset:96                             ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[26:27], v183 offset:352
+  ds_read_b64_tr_b8 a[28:29], v183 offset:608
+  ds_read_b64_tr_b8 a[30:31], v183 offset:864
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:12992                               ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:13024                               ; schedules/tiles.cpp:207
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:109
   .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[32:33], v183 offset:64                             ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[34:35], v183 offset:320
-  ds_read_b64_tr_b8 a[36:37], v183 offset:576
-  ds_read_b64_tr_b8 a[38:39], v183 offset:832
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
-  .loc 5 112 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:112
-  .loc 5 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[40:47], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_16:
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[40:41], v183 offset:96                             ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[42:43], v183 offset:352
-  ds_read_b64_tr_b8 a[44:45], v183 offset:608
-  ds_read_b64_tr_b8 a[46:47], v183 offset:864
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[16:17], v183 offset:8320                           ; schedules/tiles.cpp:209
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183 offset:8320                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v183 offset:8576
   ds_read_b64_tr_b8 a[20:21], v183 offset:8832
   ds_read_b64_tr_b8 a[22:23], v183 offset:9088
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:209
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 2 121 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v183 offset:8608
   ds_read_b64_tr_b8 a[28:29], v183 offset:8864
   ds_read_b64_tr_b8 a[30:31], v183 offset:9120
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[32:33], v183 offset:8384                           ; schedules/tiles.cpp:209
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 5 107 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
+  .loc 5 108 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
+  .loc 5 109 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:109
+  .loc 5 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_16:
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[32:33], v183 offset:8384                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[34:35], v183 offset:8640
   ds_read_b64_tr_b8 a[36:37], v183 offset:8896
   ds_read_b64_tr_b8 a[38:39], v183 offset:9152
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 2 132 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[40:41], v183 offset:8416                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[42:43], v183 offset:8672
-  ds_read_b64_tr_b8 a[44:45], v183 offset:8928
-  ds_read_b64_tr_b8 a[46:47], v183 offset:9184
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
-  .loc 5 165 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:165
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 5 160 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
+  .loc 5 161 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:162
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
-  .loc 5 165 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:165
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183 offset:8416                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v183 offset:8672
+  ds_read_b64_tr_b8 a[20:21], v183 offset:8928
+  ds_read_b64_tr_b8 a[22:23], v183 offset:9184
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 5 160 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
+  .loc 5 161 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:162
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_2:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:189
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
-  .loc 5 165 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:165
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
+  .loc 5 160 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
+  .loc 5 161 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:162
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_3:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:189
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
-  .loc 5 165 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:165
-  .loc 2 132 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
+  .loc 5 160 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
+  .loc 5 161 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:162
+  .loc 2 121 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_4:
-  .loc 6 196 0
-  s_setprio 0                                                            ; schedules/walk.cpp:196
-  .loc 7 153 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:153
-  .loc 2 152 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:152
-  v_max3_f32 v113, v40, v41, v42
-  .loc 2 154 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:154
-  v_max3_f32 v113, v113, v43, v44
+  .loc 2 147 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:147
+  .loc 2 148 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:148
   v_max3_f32 v107, v107, v13, v14
-  v_max3_f32 v113, v113, v45, v46
   v_max3_f32 v107, v107, v15, v16
-  v_max3_f32 v113, v113, v47, v48
   v_max3_f32 v107, v107, v17, v18
-  v_max3_f32 v113, v113, v49, v50
   v_max3_f32 v107, v107, v19, v20
-  v_max3_f32 v113, v113, v51, v52
   v_max3_f32 v107, v107, v21, v22
-  v_max3_f32 v113, v113, v53, v54
   v_max3_f32 v107, v107, v23, v24
-  v_max3_f32 v113, v113, v55, v56
   v_max3_f32 v107, v107, v25, v26
-  v_max3_f32 v113, v113, v57, v58
   v_max3_f32 v107, v107, v27, v28
-  v_max3_f32 v113, v113, v59, v60
   v_max3_f32 v107, v107, v29, v30
-  v_max3_f32 v113, v113, v61, v62
   v_max3_f32 v107, v107, v31, v32
-  v_max3_f32 v113, v113, v63, v64
   v_max3_f32 v107, v107, v33, v34
-  v_max3_f32 v113, v113, v65, v66
   v_max3_f32 v107, v107, v35, v36
-  v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v107, v107, v37, v38
+  .loc 2 149 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:149
+  .loc 2 147 0
+  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:147
+  .loc 2 148 0
+  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:148
+  v_max3_f32 v113, v113, v45, v46
+  v_max3_f32 v113, v113, v47, v48
+  v_max3_f32 v113, v113, v49, v50
+  v_max3_f32 v113, v113, v51, v52
+  v_max3_f32 v113, v113, v53, v54
+  v_max3_f32 v113, v113, v55, v56
+  v_max3_f32 v113, v113, v57, v58
+  v_max3_f32 v113, v113, v59, v60
+  v_max3_f32 v113, v113, v61, v62
+  v_max3_f32 v113, v113, v63, v64
+  v_max3_f32 v113, v113, v65, v66
+  v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 155 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:155
-  v_max_f32_e32 v113, v113, v71
-  .loc 2 156 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:156
+  .loc 2 149 0
+  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:149
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 116 0
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:116
+  .loc 6 117 0
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:117
+  .loc 6 118 0
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:118
+  .loc 6 119 0
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:119
+  .loc 6 120 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:120
+  .loc 6 234 0
+  s_setprio 0                                                            ; schedules/walk.cpp:234
+  .loc 6 235 0
+  s_barrier                                                              ; schedules/walk.cpp:235
+  .loc 2 161 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:161
   v_mov_b32_e32 v195, v113
-  .loc 2 181 0
-  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:181
+  .loc 2 186 0
+  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:186
   v_lshlrev_b32_e32 v197, 23, v112
-  .loc 2 183 0
-  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:183
-  v_fma_f32 v104, v197, v114, v104
-  .loc 2 184 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:184
-  v_mov_b32_e32 v114, 0
-  .loc 2 158 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:158
-  v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 159 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:159
-  v_max_f32_e32 v113, v113, v195
   .loc 2 188 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
-  v_fma_f32 v112, v113, s45, v3
+  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:188
+  v_fma_f32 v104, v197, v114, v104
   .loc 2 189 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:189
+  v_mov_b32_e32 v114, 0
+  .loc 2 163 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:163
+  v_permlane32_swap_b32_e32 v113, v195
+  .loc 2 164 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:164
+  v_max_f32_e32 v113, v113, v195
+  .loc 2 193 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
+  v_fma_f32 v112, v113, s45, v3
+  .loc 2 194 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 204 0
-  s_flbit_i32_b32 s67, s63                                               ; schedules/softmax.cpp:204
-  .loc 2 205 0
-  s_sub_u32 s67, s62, s67                                                ; schedules/softmax.cpp:205
-  .loc 2 215 0
-  v_add_lshl_u32 v194, v106, s67, 23                                     ; schedules/softmax.cpp:215
-  v_add_lshl_u32 v195, v112, s67, 23
-  .loc 2 216 0
-  v_cmp_lt_f32_e64 s[68:69], 0, v107                                     ; schedules/softmax.cpp:216
-  v_cmp_lt_f32_e64 s[72:73], 0, v113
-  .loc 2 217 0
-  v_cmp_lt_f32_e64 s[70:71], v104, v194                                  ; schedules/softmax.cpp:217
-  v_cmp_lt_f32_e64 s[74:75], v104, v195
-  .loc 2 218 0
-  s_and_b64 vcc, s[70:71], s[68:69]                                      ; schedules/softmax.cpp:218
+  .loc 7 101 0
+  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:101
+  .loc 2 209 0
+  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:209
+  .loc 2 210 0
+  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:210
   .loc 2 220 0
-  s_and_b64 s[74:75], s[74:75], s[72:73]                                 ; schedules/softmax.cpp:220
+  v_add_lshl_u32 v194, v106, s68, 23                                     ; schedules/softmax.cpp:220
+  v_add_lshl_u32 v195, v112, s68, 23
   .loc 2 221 0
-  s_or_b64 vcc, vcc, s[74:75]                                            ; schedules/softmax.cpp:221
+  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:221
+  v_cmp_lt_f32_e64 s[74:75], 0, v113
+  .loc 2 222 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v194                                  ; schedules/softmax.cpp:222
+  v_cmp_lt_f32_e64 s[76:77], v104, v195
   .loc 2 223 0
-  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:223
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:318
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:223
+  .loc 2 225 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:225
+  .loc 2 226 0
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:226
+  .loc 2 228 0
+  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:228
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -3906,8 +3878,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3915,8 +3887,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3924,8 +3896,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -3933,8 +3905,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3942,8 +3914,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3951,8 +3923,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -3960,8 +3932,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3969,8 +3941,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3978,8 +3950,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -3987,8 +3959,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3996,8 +3968,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4005,12 +3977,12 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 337 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:337
+  .loc 2 350 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 355 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:355
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -4018,14 +3990,13 @@ half_hidden_4:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -4033,14 +4004,13 @@ half_hidden_4:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -4048,14 +4018,13 @@ half_hidden_4:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -4063,14 +4032,13 @@ half_hidden_4:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -4078,8 +4046,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4087,8 +4055,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4096,8 +4064,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -4105,8 +4073,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4114,8 +4082,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4123,8 +4091,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -4132,8 +4100,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4141,8 +4109,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4150,8 +4118,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 318 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:318
+  .loc 2 334 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:334
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -4159,8 +4127,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4168,8 +4136,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4177,12 +4145,12 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 337 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:337
+  .loc 2 350 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 355 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:355
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -4190,14 +4158,7 @@ half_hidden_4:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v48, v48, s46, v194
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -4205,14 +4166,7 @@ half_hidden_4:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v56, v56, s46, v194
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -4220,14 +4174,7 @@ half_hidden_4:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v64, v64, s46, v194
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -4235,69 +4182,45 @@ half_hidden_4:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
 weighed_2:
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 100 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:100
-  .loc 6 101 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:101
-  .loc 6 102 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:102
-  .loc 6 103 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:103
-  .loc 6 104 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:104
-  .loc 7 61 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
-  .loc 7 62 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:62
-  .loc 4 201 0
-  ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[20:23], v182 offset:32                                  ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[24:27], v182 offset:512                                 ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[28:31], v182 offset:544                                 ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:202
-  .loc 4 201 0
-  ds_read_b128 a[40:43], v182 offset:4672                                ; schedules/tiles.cpp:201
-  .loc 4 202 0
-  ds_read_b128 a[44:47], v182 offset:4704                                ; schedules/tiles.cpp:202
+  .loc 7 55 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
+  .loc 7 56 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:56
+  .loc 4 206 0
+  ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[20:23], v182 offset:32                                  ; schedules/tiles.cpp:207
+  .loc 4 206 0
+  ds_read_b128 a[24:27], v182 offset:512                                 ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[28:31], v182 offset:544                                 ; schedules/tiles.cpp:207
+  .loc 4 206 0
+  ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:206
+  .loc 4 207 0
+  ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_3:
-  .loc 7 155 0
-  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:155
+  .loc 7 157 0
+  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:157
 references_rise_2:
-  .loc 2 227 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:227
-  .loc 2 228 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:228
+  .loc 2 232 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:232
+  .loc 2 233 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:233
   v_max_f32_e32 v194, v113, v194
-  .loc 2 229 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:229
+  .loc 2 234 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:234
   v_sub_f32_e32 v113, v113, v194
-  .loc 2 188 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:188
+  .loc 2 193 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 189 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:189
+  .loc 2 194 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 244 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:244
-  .loc 2 245 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:245
+  .loc 2 249 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:249
+  .loc 2 250 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:250
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -4313,12 +4236,12 @@ references_rise_2:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 246 0
-  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:246
-  .loc 2 247 0
-  s_nop 0                                                                ; schedules/softmax.cpp:247
-  .loc 5 79 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
+  .loc 2 251 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:251
+  .loc 2 252 0
+  s_nop 0                                                                ; schedules/softmax.cpp:252
+  .loc 5 76 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:76
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -4382,18 +4305,18 @@ references_rise_2:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 2 249 0
-  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:250
-  .loc 2 257 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:257
-  .loc 2 258 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:258
-  .loc 2 259 0
-  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:259
-  .loc 2 236 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:236
+  .loc 2 254 0
+  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:254
+  .loc 2 255 0
+  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:255
+  .loc 2 262 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:262
+  .loc 2 263 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:263
+  .loc 2 264 0
+  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:264
+  .loc 2 241 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:241
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -4457,13 +4380,13 @@ references_rise_2:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 261 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:261
+  .loc 2 266 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:266
 rise_is_small_2:
-  .loc 2 312 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:312
-  .loc 2 316 0
-  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:316
+  .loc 2 328 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:328
+  .loc 2 332 0
+  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:332
   v_fma_f32 v73, v9, s45, -v196
   v_fma_f32 v74, v10, s45, -v196
   v_fma_f32 v75, v11, s45, -v196
@@ -4471,8 +4394,8 @@ rise_is_small_2:
   v_fma_f32 v77, v13, s45, -v196
   v_fma_f32 v78, v14, s45, -v196
   v_fma_f32 v79, v15, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4480,8 +4403,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4489,8 +4412,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 316 0
-  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:316
+  .loc 2 332 0
+  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:332
   v_fma_f32 v73, v17, s45, -v196
   v_fma_f32 v74, v18, s45, -v196
   v_fma_f32 v75, v19, s45, -v196
@@ -4498,8 +4421,8 @@ rise_is_small_2:
   v_fma_f32 v77, v21, s45, -v196
   v_fma_f32 v78, v22, s45, -v196
   v_fma_f32 v79, v23, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4507,8 +4430,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4516,8 +4439,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 316 0
-  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:316
+  .loc 2 332 0
+  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:332
   v_fma_f32 v73, v25, s45, -v196
   v_fma_f32 v74, v26, s45, -v196
   v_fma_f32 v75, v27, s45, -v196
@@ -4525,8 +4448,8 @@ rise_is_small_2:
   v_fma_f32 v77, v29, s45, -v196
   v_fma_f32 v78, v30, s45, -v196
   v_fma_f32 v79, v31, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4534,8 +4457,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4543,8 +4466,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 316 0
-  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:316
+  .loc 2 332 0
+  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:332
   v_fma_f32 v73, v33, s45, -v196
   v_fma_f32 v74, v34, s45, -v196
   v_fma_f32 v75, v35, s45, -v196
@@ -4552,8 +4475,8 @@ rise_is_small_2:
   v_fma_f32 v77, v37, s45, -v196
   v_fma_f32 v78, v38, s45, -v196
   v_fma_f32 v79, v39, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4561,8 +4484,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 321 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4570,14 +4493,14 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 334 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:334
-  .loc 2 337 0
-  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:337
+  .loc 2 350 0
+  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 352 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:352
+  .loc 2 355 0
+  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:355
   v_fma_f32 v9, v9, s46, v195
   v_fma_f32 v10, v10, s46, v195
   v_fma_f32 v11, v11, s46, v195
@@ -4585,14 +4508,13 @@ rise_is_small_2:
   v_fma_f32 v13, v13, s46, v195
   v_fma_f32 v14, v14, s46, v195
   v_fma_f32 v15, v15, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v73, v12, v13, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:355
   v_fma_f32 v17, v17, s46, v195
   v_fma_f32 v18, v18, s46, v195
   v_fma_f32 v19, v19, s46, v195
@@ -4600,14 +4522,13 @@ rise_is_small_2:
   v_fma_f32 v21, v21, s46, v195
   v_fma_f32 v22, v22, s46, v195
   v_fma_f32 v23, v23, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v75, v20, v21, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:355
   v_fma_f32 v25, v25, s46, v195
   v_fma_f32 v26, v26, s46, v195
   v_fma_f32 v27, v27, s46, v195
@@ -4615,14 +4536,13 @@ rise_is_small_2:
   v_fma_f32 v29, v29, s46, v195
   v_fma_f32 v30, v30, s46, v195
   v_fma_f32 v31, v31, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v77, v28, v29, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:337
+  .loc 2 355 0
+  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:355
   v_fma_f32 v33, v33, s46, v195
   v_fma_f32 v34, v34, s46, v195
   v_fma_f32 v35, v35, s46, v195
@@ -4630,16 +4550,15 @@ rise_is_small_2:
   v_fma_f32 v37, v37, s46, v195
   v_fma_f32 v38, v38, s46, v195
   v_fma_f32 v39, v39, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:338
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
   v_ashr_pk_u8_i32 v79, v36, v37, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
+  v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 312 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:312
-  .loc 2 316 0
-  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:316
+  .loc 2 328 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:328
+  .loc 2 332 0
+  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:332
   v_fma_f32 v81, v41, s45, -v196
   v_fma_f32 v82, v42, s45, -v196
   v_fma_f32 v83, v43, s45, -v196
@@ -4647,8 +4566,8 @@ rise_is_small_2:
   v_fma_f32 v85, v45, s45, -v196
   v_fma_f32 v86, v46, s45, -v196
   v_fma_f32 v87, v47, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4656,89 +4575,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
-  v_add_f32_e32 v105, v81, v105
-  v_add_f32_e32 v105, v82, v105
-  v_add_f32_e32 v105, v83, v105
-  v_add_f32_e32 v105, v84, v105
-  v_add_f32_e32 v105, v85, v105
-  v_add_f32_e32 v105, v86, v105
-  v_add_f32_e32 v105, v87, v105
-  .loc 2 316 0
-  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:316
-  v_fma_f32 v81, v49, s45, -v196
-  v_fma_f32 v82, v50, s45, -v196
-  v_fma_f32 v83, v51, s45, -v196
-  v_fma_f32 v84, v52, s45, -v196
-  v_fma_f32 v85, v53, s45, -v196
-  v_fma_f32 v86, v54, s45, -v196
-  v_fma_f32 v87, v55, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
-  v_exp_f32_e32 v81, v81
-  v_exp_f32_e32 v82, v82
-  v_exp_f32_e32 v83, v83
-  v_exp_f32_e32 v84, v84
-  v_exp_f32_e32 v85, v85
-  v_exp_f32_e32 v86, v86
-  v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
-  v_add_f32_e32 v105, v81, v105
-  v_add_f32_e32 v105, v82, v105
-  v_add_f32_e32 v105, v83, v105
-  v_add_f32_e32 v105, v84, v105
-  v_add_f32_e32 v105, v85, v105
-  v_add_f32_e32 v105, v86, v105
-  v_add_f32_e32 v105, v87, v105
-  .loc 2 316 0
-  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:316
-  v_fma_f32 v81, v57, s45, -v196
-  v_fma_f32 v82, v58, s45, -v196
-  v_fma_f32 v83, v59, s45, -v196
-  v_fma_f32 v84, v60, s45, -v196
-  v_fma_f32 v85, v61, s45, -v196
-  v_fma_f32 v86, v62, s45, -v196
-  v_fma_f32 v87, v63, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
-  v_exp_f32_e32 v81, v81
-  v_exp_f32_e32 v82, v82
-  v_exp_f32_e32 v83, v83
-  v_exp_f32_e32 v84, v84
-  v_exp_f32_e32 v85, v85
-  v_exp_f32_e32 v86, v86
-  v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
-  v_add_f32_e32 v105, v81, v105
-  v_add_f32_e32 v105, v82, v105
-  v_add_f32_e32 v105, v83, v105
-  v_add_f32_e32 v105, v84, v105
-  v_add_f32_e32 v105, v85, v105
-  v_add_f32_e32 v105, v86, v105
-  v_add_f32_e32 v105, v87, v105
-  .loc 2 316 0
-  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:316
-  v_fma_f32 v81, v65, s45, -v196
-  v_fma_f32 v82, v66, s45, -v196
-  v_fma_f32 v83, v67, s45, -v196
-  v_fma_f32 v84, v68, s45, -v196
-  v_fma_f32 v85, v69, s45, -v196
-  v_fma_f32 v86, v70, s45, -v196
-  v_fma_f32 v87, v71, s45, -v196
-  .loc 2 319 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:319
-  v_exp_f32_e32 v81, v81
-  v_exp_f32_e32 v82, v82
-  v_exp_f32_e32 v83, v83
-  v_exp_f32_e32 v84, v84
-  v_exp_f32_e32 v85, v85
-  v_exp_f32_e32 v86, v86
-  v_exp_f32_e32 v87, v87
-  .loc 2 321 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:321
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4747,13 +4585,94 @@ rise_is_small_2:
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
   .loc 2 332 0
-  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:332
-  .loc 2 333 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:333
-  .loc 2 334 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:334
+  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:332
+  v_fma_f32 v81, v49, s45, -v196
+  v_fma_f32 v82, v50, s45, -v196
+  v_fma_f32 v83, v51, s45, -v196
+  v_fma_f32 v84, v52, s45, -v196
+  v_fma_f32 v85, v53, s45, -v196
+  v_fma_f32 v86, v54, s45, -v196
+  v_fma_f32 v87, v55, s45, -v196
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  v_exp_f32_e32 v84, v84
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
   .loc 2 337 0
-  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:337
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  v_add_f32_e32 v105, v81, v105
+  v_add_f32_e32 v105, v82, v105
+  v_add_f32_e32 v105, v83, v105
+  v_add_f32_e32 v105, v84, v105
+  v_add_f32_e32 v105, v85, v105
+  v_add_f32_e32 v105, v86, v105
+  v_add_f32_e32 v105, v87, v105
+  .loc 2 332 0
+  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:332
+  v_fma_f32 v81, v57, s45, -v196
+  v_fma_f32 v82, v58, s45, -v196
+  v_fma_f32 v83, v59, s45, -v196
+  v_fma_f32 v84, v60, s45, -v196
+  v_fma_f32 v85, v61, s45, -v196
+  v_fma_f32 v86, v62, s45, -v196
+  v_fma_f32 v87, v63, s45, -v196
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  v_exp_f32_e32 v84, v84
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  v_add_f32_e32 v105, v81, v105
+  v_add_f32_e32 v105, v82, v105
+  v_add_f32_e32 v105, v83, v105
+  v_add_f32_e32 v105, v84, v105
+  v_add_f32_e32 v105, v85, v105
+  v_add_f32_e32 v105, v86, v105
+  v_add_f32_e32 v105, v87, v105
+  .loc 2 332 0
+  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:332
+  v_fma_f32 v81, v65, s45, -v196
+  v_fma_f32 v82, v66, s45, -v196
+  v_fma_f32 v83, v67, s45, -v196
+  v_fma_f32 v84, v68, s45, -v196
+  v_fma_f32 v85, v69, s45, -v196
+  v_fma_f32 v86, v70, s45, -v196
+  v_fma_f32 v87, v71, s45, -v196
+  .loc 2 335 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  v_exp_f32_e32 v81, v81
+  v_exp_f32_e32 v82, v82
+  v_exp_f32_e32 v83, v83
+  v_exp_f32_e32 v84, v84
+  v_exp_f32_e32 v85, v85
+  v_exp_f32_e32 v86, v86
+  v_exp_f32_e32 v87, v87
+  .loc 2 337 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  v_add_f32_e32 v105, v81, v105
+  v_add_f32_e32 v105, v82, v105
+  v_add_f32_e32 v105, v83, v105
+  v_add_f32_e32 v105, v84, v105
+  v_add_f32_e32 v105, v85, v105
+  v_add_f32_e32 v105, v86, v105
+  v_add_f32_e32 v105, v87, v105
+  .loc 2 350 0
+  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:350
+  .loc 2 351 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:351
+  .loc 2 352 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:352
+  .loc 2 355 0
+  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:355
   v_fma_f32 v41, v41, s46, v195
   v_fma_f32 v42, v42, s46, v195
   v_fma_f32 v43, v43, s46, v195
@@ -4761,14 +4680,7 @@ rise_is_small_2:
   v_fma_f32 v45, v45, s46, v195
   v_fma_f32 v46, v46, s46, v195
   v_fma_f32 v47, v47, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v81, v44, v45, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v48, v48, s46, v195                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v48, v48, s46, v195
   v_fma_f32 v49, v49, s46, v195
   v_fma_f32 v50, v50, s46, v195
   v_fma_f32 v51, v51, s46, v195
@@ -4776,14 +4688,7 @@ rise_is_small_2:
   v_fma_f32 v53, v53, s46, v195
   v_fma_f32 v54, v54, s46, v195
   v_fma_f32 v55, v55, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v56, v56, s46, v195                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v56, v56, s46, v195
   v_fma_f32 v57, v57, s46, v195
   v_fma_f32 v58, v58, s46, v195
   v_fma_f32 v59, v59, s46, v195
@@ -4791,14 +4696,7 @@ rise_is_small_2:
   v_fma_f32 v61, v61, s46, v195
   v_fma_f32 v62, v62, s46, v195
   v_fma_f32 v63, v63, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 337 0
-  v_fma_f32 v64, v64, s46, v195                                          ; schedules/softmax.cpp:337
+  v_fma_f32 v64, v64, s46, v195
   v_fma_f32 v65, v65, s46, v195
   v_fma_f32 v66, v66, s46, v195
   v_fma_f32 v67, v67, s46, v195
@@ -4806,19 +4704,13 @@ rise_is_small_2:
   v_fma_f32 v69, v69, s46, v195
   v_fma_f32 v70, v70, s46, v195
   v_fma_f32 v71, v71, s46, v195
-  .loc 2 338 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:338
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  .loc 2 340 0
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]                    ; schedules/softmax.cpp:340
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 7 121 0
   s_branch weighed_2                                                     ; schedules/ping_pong.cpp:121
 no_tile_in_part:
-  .loc 7 177 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:177
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[16:17], v183                                       ; schedules/tiles.cpp:209
+  .loc 7 183 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:183
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183                                       ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v183 offset:256
   ds_read_b64_tr_b8 a[20:21], v183 offset:512
   ds_read_b64_tr_b8 a[22:23], v183 offset:768
@@ -4830,284 +4722,305 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[34:35], v183 offset:320
   ds_read_b64_tr_b8 a[36:37], v183 offset:576
   ds_read_b64_tr_b8 a[38:39], v183 offset:832
-  ds_read_b64_tr_b8 a[40:41], v183 offset:96
-  ds_read_b64_tr_b8 a[42:43], v183 offset:352
-  ds_read_b64_tr_b8 a[44:45], v183 offset:608
-  ds_read_b64_tr_b8 a[46:47], v183 offset:864
-  .loc 6 184 0
-  s_setprio 1                                                            ; schedules/walk.cpp:184
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:187
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[16:17], v183 offset:8320                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[18:19], v183 offset:8576
-  ds_read_b64_tr_b8 a[20:21], v183 offset:8832
-  ds_read_b64_tr_b8 a[22:23], v183 offset:9088
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:187
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[26:27], v183 offset:8608
-  ds_read_b64_tr_b8 a[28:29], v183 offset:8864
-  ds_read_b64_tr_b8 a[30:31], v183 offset:9120
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:187
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[32:33], v183 offset:8384                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[34:35], v183 offset:8640
-  ds_read_b64_tr_b8 a[36:37], v183 offset:8896
-  ds_read_b64_tr_b8 a[38:39], v183 offset:9152
-  .loc 6 187 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:187
-  .loc 2 132 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 4 209 0
-  ds_read_b64_tr_b8 a[40:41], v183 offset:8416                           ; schedules/tiles.cpp:209
-  ds_read_b64_tr_b8 a[42:43], v183 offset:8672
-  ds_read_b64_tr_b8 a[44:45], v183 offset:8928
-  ds_read_b64_tr_b8 a[46:47], v183 offset:9184
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(12)                                                  ; schedules/walk.cpp:189
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
-  .loc 5 165 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:165
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 6 216 0
+  s_setprio 1                                                            ; schedules/walk.cpp:216
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183 offset:96                             ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v183 offset:352
+  ds_read_b64_tr_b8 a[20:21], v183 offset:608
+  ds_read_b64_tr_b8 a[22:23], v183 offset:864
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v81, v44, v45, 16
+  v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[24:25], v183 offset:8320                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[26:27], v183 offset:8576
+  ds_read_b64_tr_b8 a[28:29], v183 offset:8832
+  ds_read_b64_tr_b8 a[30:31], v183 offset:9088
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 6 227 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[32:33], v183 offset:8352                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[34:35], v183 offset:8608
+  ds_read_b64_tr_b8 a[36:37], v183 offset:8864
+  ds_read_b64_tr_b8 a[38:39], v183 offset:9120
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 2 121 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[16:17], v183 offset:8384                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v183 offset:8640
+  ds_read_b64_tr_b8 a[20:21], v183 offset:8896
+  ds_read_b64_tr_b8 a[22:23], v183 offset:9152
+  .loc 2 279 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 5 160 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
+  .loc 5 161 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:162
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_5:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:189
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
-  .loc 5 165 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:165
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 4 214 0
+  ds_read_b64_tr_b8 a[24:25], v183 offset:8416                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[26:27], v183 offset:8672
+  ds_read_b64_tr_b8 a[28:29], v183 offset:8928
+  ds_read_b64_tr_b8 a[30:31], v183 offset:9184
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 5 160 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
+  .loc 5 161 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:162
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[32:39], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_6:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:189
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
-  .loc 5 165 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:165
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
+  .loc 5 160 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
+  .loc 5 161 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:162
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[16:23], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_7:
-  .loc 6 189 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:189
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
-  .loc 5 165 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:165
-  .loc 2 132 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
-  .loc 5 25 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[40:47], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 6 229 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
+  .loc 5 160 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
+  .loc 5 161 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
+  .loc 5 162 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:162
+  .loc 2 121 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
+  .loc 5 22 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
 half_hidden_8:
-  .loc 6 196 0
-  s_setprio 0                                                            ; schedules/walk.cpp:196
-  .loc 2 181 0
-  v_lshlrev_b32_e32 v194, 23, v106                                       ; schedules/softmax.cpp:181
+  .loc 6 234 0
+  s_setprio 0                                                            ; schedules/walk.cpp:234
+  .loc 2 186 0
+  v_lshlrev_b32_e32 v194, 23, v106                                       ; schedules/softmax.cpp:186
   v_lshlrev_b32_e32 v195, 23, v112
-  .loc 2 183 0
-  v_fma_f32 v104, v194, v108, v104                                       ; schedules/softmax.cpp:183
-  .loc 2 141 0
-  s_nop 2                                                                ; schedules/softmax.cpp:141
-  .loc 2 183 0
-  v_fma_f32 v104, v195, v114, v104                                       ; schedules/softmax.cpp:183
-  .loc 2 184 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:184
+  .loc 2 188 0
+  v_fma_f32 v104, v194, v108, v104                                       ; schedules/softmax.cpp:188
+  .loc 2 130 0
+  s_nop 2                                                                ; schedules/softmax.cpp:130
+  .loc 2 188 0
+  v_fma_f32 v104, v195, v114, v104                                       ; schedules/softmax.cpp:188
+  .loc 2 189 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:189
   v_mov_b32_e32 v114, 0
-  .loc 7 230 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:230
+  .loc 7 228 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:228
 sees_nothing:
-  .loc 7 232 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:232
-  .loc 6 18 0
-  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s67, s67, 0x100                                              ; schedules/walk.cpp:19
+  .loc 7 230 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:230
+  .loc 6 21 0
+  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s67, s67, 0x100                                              ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s54, s67, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 6 26 0
-  s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s67, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s65, s51                                                 ; schedules/tiles.cpp:149
+  .loc 6 30 0
+  s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s67, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s65, s51                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
 tile_unneeded_8:
-  .loc 4 173 0
-  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 18 0
-  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s67, s67, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 178 0
+  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
+  .loc 6 21 0
+  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s67, s67, 0x80                                               ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s58, s67, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s58, s58, s28                                                ; schedules/tiles.cpp:144
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
-  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s67, s61                                                 ; schedules/tiles.cpp:149
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 30 0
+  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s67, s61                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v185, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v186, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
 tile_unneeded_9:
-  .loc 4 173 0
-  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:174
+  .loc 4 178 0
+  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
 seen_all:
-  .loc 6 165 0
-  s_cmp_lt_u32 s63, s49                                                  ; schedules/walk.cpp:165
-  .loc 6 166 0
-  s_cbranch_scc0 served_others                                           ; schedules/walk.cpp:166
+  .loc 6 181 0
+  s_cmp_lt_u32 s63, s49                                                  ; schedules/walk.cpp:181
+  .loc 6 182 0
+  s_cbranch_scc0 served_others                                           ; schedules/walk.cpp:182
 tiles_of_other_waves:
-  .loc 6 168 0
-  s_barrier                                                              ; schedules/walk.cpp:168
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 100 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:100
-  .loc 6 101 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:101
-  .loc 6 102 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:102
-  .loc 6 103 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:103
-  .loc 6 104 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:104
-  .loc 6 170 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:170
-  .loc 6 171 0
-  s_barrier                                                              ; schedules/walk.cpp:171
-  .loc 6 18 0
-  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s67, s67, 0x100                                              ; schedules/walk.cpp:19
+  .loc 6 184 0
+  s_barrier                                                              ; schedules/walk.cpp:184
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 116 0
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:116
+  .loc 6 117 0
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:117
+  .loc 6 118 0
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:118
+  .loc 6 119 0
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:119
+  .loc 6 120 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:120
+  .loc 6 186 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:186
+  .loc 6 187 0
+  s_barrier                                                              ; schedules/walk.cpp:187
+  .loc 6 21 0
+  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s67, s67, 0x100                                              ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s54, s67, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 6 26 0
-  s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s67, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s65, s51                                                 ; schedules/tiles.cpp:149
+  .loc 6 30 0
+  s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s67, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s65, s51                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
 tile_unneeded_10:
-  .loc 4 173 0
-  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 18 0
-  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:18
-  .loc 6 19 0
-  s_sub_u32 s67, s67, 0x80                                               ; schedules/walk.cpp:19
+  .loc 4 178 0
+  s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
+  .loc 6 21 0
+  s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
+  .loc 6 22 0
+  s_sub_u32 s67, s67, 0x80                                               ; schedules/walk.cpp:22
   .loc 4 143 0
   s_min_u32 s58, s67, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s58, s58, s28                                                ; schedules/tiles.cpp:144
-  .loc 6 10 0
-  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:10
-  .loc 6 11 0
-  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:11
-  .loc 6 26 0
-  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:26
-  .loc 6 27 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:27
-  .loc 6 28 0
-  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:28
-  .loc 4 149 0
-  s_add_u32 m0, s67, s61                                                 ; schedules/tiles.cpp:149
+  .loc 6 12 0
+  s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
+  .loc 6 13 0
+  s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
+  .loc 6 30 0
+  s_add_u32 s68, s63, 0x80                                               ; schedules/walk.cpp:30
+  .loc 6 31 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/walk.cpp:31
+  .loc 6 32 0
+  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:32
+  .loc 4 166 0
+  s_add_u32 m0, s67, s61                                                 ; schedules/tiles.cpp:166
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v185, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 4 154 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:154
+  .loc 4 170 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 4 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 4 160 0
   buffer_load_dwordx4 v186, s[56:59], 0 offen lds                        ; schedules/tiles.cpp:160
 tile_unneeded_11:
-  .loc 4 173 0
-  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:173
-  .loc 4 174 0
-  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:174
-  .loc 6 173 0
-  s_cmp_lt_u32 s63, s49                                                  ; schedules/walk.cpp:173
-  .loc 6 174 0
-  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:174
+  .loc 4 178 0
+  s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:178
+  .loc 4 179 0
+  s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
+  .loc 6 189 0
+  s_cmp_lt_u32 s63, s49                                                  ; schedules/walk.cpp:189
+  .loc 6 190 0
+  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:190
 served_others:
-  .loc 7 186 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:186
-  .loc 7 190 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:190
-  .loc 7 191 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:191
+  .loc 7 192 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:192
+  .loc 7 196 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:196
+  .loc 7 197 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:197
 other_group_2:
   .loc 1 93 0
   s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:93
@@ -5199,8 +5112,8 @@ other_group_2:
   v_mul_lo_u32 v194, v194, s34                                           ; schedules/output.cpp:54
   .loc 8 55 0
   v_lshl_add_u32 v194, v195, 4, v194                                     ; schedules/output.cpp:55
-  .loc 8 59 0
-  v_mov_b32_e32 v196, v104                                               ; schedules/output.cpp:59
+  .loc 8 58 0
+  v_mov_b32_e32 v196, v104                                               ; schedules/output.cpp:58
   .loc 8 13 0
   v_mov_b32_e32 v197, v196                                               ; schedules/output.cpp:13
   .loc 8 14 0
@@ -5209,16 +5122,16 @@ other_group_2:
   v_permlane32_swap_b32_e32 v196, v197                                   ; schedules/output.cpp:15
   .loc 8 16 0
   v_add_f32_e32 v196, v196, v197                                         ; schedules/output.cpp:16
+  .loc 8 60 0
+  v_max_f32_e32 v196, 1.0, v196                                          ; schedules/output.cpp:60
   .loc 8 61 0
-  v_max_f32_e32 v196, 1.0, v196                                          ; schedules/output.cpp:61
-  .loc 8 62 0
-  v_rcp_f32_e32 v196, v196                                               ; schedules/output.cpp:62
+  v_rcp_f32_e32 v196, v196                                               ; schedules/output.cpp:61
+  .loc 8 63 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:63
   .loc 8 64 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:64
-  .loc 8 65 0
-  v_mul_f32_e32 v196, s67, v196                                          ; schedules/output.cpp:65
-  .loc 8 69 0
-  v_mul_f32_e32 v118, v196, v118                                         ; schedules/output.cpp:69
+  v_mul_f32_e32 v196, s67, v196                                          ; schedules/output.cpp:64
+  .loc 8 68 0
+  v_mul_f32_e32 v118, v196, v118                                         ; schedules/output.cpp:68
   v_mul_f32_e32 v119, v196, v119
   v_mul_f32_e32 v120, v196, v120
   v_mul_f32_e32 v121, v196, v121
@@ -5251,8 +5164,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[118:121], v194, s[72:75], 0 offen               ; schedules/output.cpp:38
   buffer_store_dwordx4 v[122:125], v194, s[72:75], 0 offen offset:32
-  .loc 8 69 0
-  v_mul_f32_e32 v134, v196, v134                                         ; schedules/output.cpp:69
+  .loc 8 68 0
+  v_mul_f32_e32 v134, v196, v134                                         ; schedules/output.cpp:68
   v_mul_f32_e32 v135, v196, v135
   v_mul_f32_e32 v136, v196, v136
   v_mul_f32_e32 v137, v196, v137
@@ -5285,8 +5198,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[134:137], v194, s[72:75], 0 offen offset:64     ; schedules/output.cpp:38
   buffer_store_dwordx4 v[138:141], v194, s[72:75], 0 offen offset:96
-  .loc 8 69 0
-  v_mul_f32_e32 v150, v196, v150                                         ; schedules/output.cpp:69
+  .loc 8 68 0
+  v_mul_f32_e32 v150, v196, v150                                         ; schedules/output.cpp:68
   v_mul_f32_e32 v151, v196, v151
   v_mul_f32_e32 v152, v196, v152
   v_mul_f32_e32 v153, v196, v153
@@ -5319,8 +5232,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[150:153], v194, s[72:75], 0 offen offset:128    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[154:157], v194, s[72:75], 0 offen offset:160
-  .loc 8 69 0
-  v_mul_f32_e32 v166, v196, v166                                         ; schedules/output.cpp:69
+  .loc 8 68 0
+  v_mul_f32_e32 v166, v196, v166                                         ; schedules/output.cpp:68
   v_mul_f32_e32 v167, v196, v167
   v_mul_f32_e32 v168, v196, v168
   v_mul_f32_e32 v169, v196, v169
@@ -5353,8 +5266,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[166:169], v194, s[72:75], 0 offen offset:192    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[170:173], v194, s[72:75], 0 offen offset:224
-  .loc 8 77 0
-  v_mov_b32_e32 v195, v105                                               ; schedules/output.cpp:77
+  .loc 8 76 0
+  v_mov_b32_e32 v195, v105                                               ; schedules/output.cpp:76
   .loc 8 13 0
   v_mov_b32_e32 v196, v195                                               ; schedules/output.cpp:13
   .loc 8 14 0
@@ -5363,8 +5276,8 @@ other_group_2:
   v_permlane32_swap_b32_e32 v195, v196                                   ; schedules/output.cpp:15
   .loc 8 16 0
   v_add_f32_e32 v195, v195, v196                                         ; schedules/output.cpp:16
-  .loc 8 79 0
-  v_log_f32_e32 v195, v195                                               ; schedules/output.cpp:79
+  .loc 8 78 0
+  v_log_f32_e32 v195, v195                                               ; schedules/output.cpp:78
   .loc 1 34 0
   s_load_dwordx2 s[70:71], s[0:1], 0x28                                  ; schedules/arguments.cpp:34
   .loc 1 35 0
@@ -5441,12 +5354,12 @@ other_group_2:
   v_mul_f32_e32 v196, s68, v196                                          ; schedules/arguments.cpp:129
   .loc 1 130 0
   v_mul_f32_e32 v196, 0x3fb8aa3b, v196                                   ; schedules/arguments.cpp:130
+  .loc 8 84 0
+  v_mul_f32_e32 v197, 0xf1800000, v88                                    ; schedules/output.cpp:84
   .loc 8 85 0
-  v_mul_f32_e32 v197, 0xf1800000, v88                                    ; schedules/output.cpp:85
-  .loc 8 89 0
-  v_fma_f32 v195, v197, v196, v195                                       ; schedules/output.cpp:89
-  .loc 8 91 0
-  v_mul_f32_e32 v195, 0x3f317218, v195                                   ; schedules/output.cpp:91
+  v_fma_f32 v195, v197, v196, v195                                       ; schedules/output.cpp:85
+  .loc 8 87 0
+  v_mul_f32_e32 v195, 0x3f317218, v195                                   ; schedules/output.cpp:87
   .loc 1 34 0
   s_load_dwordx2 s[68:69], s[0:1], 0x20                                  ; schedules/arguments.cpp:34
   .loc 1 35 0
@@ -5477,10 +5390,10 @@ other_group_2:
   s_mul_i32 s70, s3, s73                                                 ; schedules/arguments.cpp:87
   .loc 1 88 0
   s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 8 99 0
-  s_mov_b32 s67, 4                                                       ; schedules/output.cpp:99
-  .loc 8 102 0
-  s_mov_b64 s[70:71], 4                                                  ; schedules/output.cpp:102
+  .loc 8 95 0
+  s_mov_b32 s67, 4                                                       ; schedules/output.cpp:95
+  .loc 8 98 0
+  s_mov_b64 s[70:71], 4                                                  ; schedules/output.cpp:98
   .loc 1 83 0
   s_mul_i32 s80, s7, s70                                                 ; schedules/arguments.cpp:83
   .loc 1 84 0
@@ -5505,14 +5418,14 @@ other_group_2:
   s_mul_i32 s78, s80, s67                                                ; schedules/arguments.cpp:117
   .loc 1 118 0
   s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:118
-  .loc 8 106 0
-  v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:106
-  .loc 8 107 0
-  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:107
-  .loc 8 108 0
-  buffer_store_dword v195, v194, s[76:79], 0 offen                       ; schedules/output.cpp:108
-  .loc 9 55 0
-  s_endpgm                                                               ; schedules/query_tiles.cpp:55
+  .loc 8 102 0
+  v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:102
+  .loc 8 103 0
+  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:103
+  .loc 8 104 0
+  buffer_store_dword v195, v194, s[76:79], 0 offen                       ; schedules/output.cpp:104
+  .loc 9 52 0
+  s_endpgm                                                               ; schedules/query_tiles.cpp:52
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950
 
@@ -5527,7 +5440,7 @@ other_group_2:
   .amdhsa_system_sgpr_workgroup_id_y 1
   .amdhsa_system_sgpr_workgroup_id_z 1
   .amdhsa_system_vgpr_workitem_id 0
-  .amdhsa_next_free_vgpr 248
+  .amdhsa_next_free_vgpr 240
   .amdhsa_next_free_sgpr 82
   .amdhsa_accum_offset 200
   .amdhsa_float_denorm_mode_32 3
@@ -5550,7 +5463,7 @@ amdhsa.kernels:
     .wavefront_size: 64
     .sgpr_count: 82
     .vgpr_count: 198
-    .agpr_count: 48
+    .agpr_count: 40
     .max_flat_workgroup_size: 512
     .reqd_workgroup_size: [512, 1, 1]
     .sgpr_spill_count: 0

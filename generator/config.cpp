@@ -70,6 +70,7 @@ AttentionConfig config_from_json(const nlohmann::json& json, std::string_view so
     }
   std::string dtype(name(config.dtype)), q_dtype(name(config.q_dtype)), softmax(name(config.softmax)),
       score_scale(name(config.score_scale));
+  read(json, "schedule", config.schedule, source);
   read(json, "dtype", dtype, source);
   read(json, "q_dtype", q_dtype, source);
   read(json, "head_dim", config.head_dim, source);
@@ -98,6 +99,7 @@ nlohmann::ordered_json to_json(const AttentionConfig& config) {
           {"score_scale", name(config.score_scale)},
           {"lse", config.lse},
           {"skip_zero_blocks", config.skip_zero_blocks},
+          {"schedule", config.schedule},
           {"cov", config.code_object_version}};
 }
 

@@ -32,7 +32,8 @@ struct AttentionConfig {
   bool causal = true;    // bottom-right: key j is visible to query i iff j <= i + Sk - Sq
   Softmax softmax = Softmax::lean;
   ScoreScaling score_scale = ScoreScaling::multiply_add;
-  bool lse = false;  // also write the log-sum-exp of each row
+  std::string schedule = "auto";  // or a family of schedules by name (generator/schedule.h)
+  bool lse = false;               // also write the log-sum-exp of each row
   // Leave out the output's matrix instructions of 64 keys whose probabilities are all rounded to 0, for all rows of a
   // wave. The result has the same bits.
   bool skip_zero_blocks = false;

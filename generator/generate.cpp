@@ -16,7 +16,11 @@ namespace zyfa::generator {
 namespace fs = std::filesystem;
 
 GeneratedKernel generate(const AttentionConfig& config, const isa::Machine& machine) {
-  GeneratedKernel kernel{.plan = make_plan(config), .body = {}, .assembly = {}, .code_object = {}, .manifest = {}};
+  return generate_plan(make_plan(config), machine);
+}
+
+GeneratedKernel generate_plan(const AttentionPlan& plan, const isa::Machine& machine) {
+  GeneratedKernel kernel{.plan = plan, .body = {}, .assembly = {}, .code_object = {}, .manifest = {}};
   // Another machine gives other bytes, so it gives another name.
   if (const auto changes = changed_values(machine); !changes.empty()) {
     const std::string text = changes.dump();

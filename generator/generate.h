@@ -16,6 +16,8 @@ struct GeneratedKernel {
 // The same configuration and machine give the same bytes. Throws Error for a shape without a schedule and for a kernel
 // that does not pass its checks.
 GeneratedKernel generate(const AttentionConfig& config, const isa::Machine& machine);
+// The same of a plan, whose schedule may be any.
+GeneratedKernel generate_plan(const AttentionPlan& plan, const isa::Machine& machine);
 
 struct KernelFiles {
   std::filesystem::path assembly, code_object, manifest;

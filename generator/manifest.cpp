@@ -79,6 +79,21 @@ ordered_json semantics(const AttentionPlan& plan) {
   return semantics;
 }
 
+ordered_json schedule(const AttentionPlan& plan) {
+  const bool chosen = plan.config.schedule == "auto";
+  ordered_json json = {{"family", family(plan.schedule)},
+                       {"chosen", chosen ? "auto: least score of what is recorded" : "by name"},
+                       {"parameters", parameters_to_json(plan.schedule)},
+                       {"modelled", nullptr}};
+  if (!plan.record) return json;
+  const ordered_json record = to_json(*plan.record);
+  json["modelled"] = {{"problem", record["problem"]},
+                      {"clk", record["clk"]},
+                      {"default_clk", record["default_clk"]},
+                      {"score", record["score"]}};
+  return json;
+}
+
 ordered_json limits(const AttentionPlan& plan) {
   ordered_json limits = {{"q k v o alignment_bytes", 16},
                          {"q k v o stride_alignment_bytes", 16},
@@ -203,6 +218,7 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
           {"code_object_version", plan.config.code_object_version},
           {"validation", "by emulation only; not run on a gfx950"},
           {"config", to_json(plan.config)},
+          {"schedule", schedule(plan)},
           {"machine_overrides", changed_values(machine)},
           {"sha256", {{"code_object", sha256(code_object)}}},
           {"launch", launch(plan, machine)},

@@ -31,11 +31,13 @@ std::string symbol_of(const AttentionConfig& config) {
                                : fmt::format("{}x{}", config.head_dim, config.v_head_dim);
   const std::string container =
       config.code_object_version == 5 ? "" : fmt::format("_cov{}", config.code_object_version);
+  std::string schedule = config.schedule == "auto" ? "" : "_" + config.schedule;
+  std::ranges::replace(schedule, '-', '_');
   const char* queries = config.q_dtype == QueryType::bf16 ? "_qbf16" : "";
   const char* folded = config.score_scale == ScoreScaling::folded ? "_folded" : "";
-  return fmt::format("zyfa_fwd_hd{}_{}{}_{}{}_{}{}{}{}_gfx950", dims, name(config.dtype), queries, name(config.softmax),
-                     folded, config.causal ? "causal" : "full", config.lse ? "_lse" : "",
-                     config.skip_zero_blocks ? "_skip" : "", container);
+  return fmt::format("zyfa_fwd_hd{}_{}{}_{}{}_{}{}{}{}{}_gfx950", dims, name(config.dtype), queries,
+                     name(config.softmax), folded, config.causal ? "causal" : "full", config.lse ? "_lse" : "",
+                     config.skip_zero_blocks ? "_skip" : "", schedule, container);
 }
 
 LdsPlan lds_plan(const AttentionPlan& plan) {
@@ -89,7 +91,16 @@ AttentionPlan make_plan(const AttentionConfig& config) {
     throw Error(
         "score scale folded does not skip blocks, which it would know by their exponents; accepted: no skipping, or "
         "score scale multiply-add");
-  AttentionPlan plan{.config = config, .lds = {}, .symbol = symbol_of(config)};
+  ChosenSchedule chosen = choose_schedule(config, recorded_schedules());
+  AttentionPlan plan{.config = config,
+                     .schedule = chosen.schedule,
+                     .record = std::move(chosen.record),
+                     .lds = {},
+                     .symbol = symbol_of(config)};
+  if (std::holds_alternative<Interleaved>(plan.schedule)) {
+    plan.waves = 4;
+    plan.queries_per_wave = 64;
+  }
   plan.lds = lds_plan(plan);
   // Lift and the room that a block's maximum may need above it share e4m3's range (users.md 0.2). Exponents of blocks
   // are the nearest, so the room is half an octave.

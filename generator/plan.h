@@ -2,6 +2,7 @@
 #pragma once
 
 #include "generator/config.h"
+#include "generator/schedule_record.h"
 
 #include <cstdint>
 #include <span>
@@ -24,15 +25,10 @@ struct LdsPlan {
   int total_bytes() const { return buffers * buffer_stride; }
 };
 
-// How a workgroup's waves share the work.
-enum class Family {
-  ping_pong,    // 8 waves of 32 queries, two a SIMD in turns (schedules/ping_pong.cpp)
-  interleaved,  // 4 waves of 64 queries, one a SIMD (schedules/interleaved.cpp)
-};
-
 struct AttentionPlan {
   AttentionConfig config;
-  Family family = Family::ping_pong;
+  Schedule schedule;                          // what is free in the ping-pong
+  std::optional<ScheduleRecord> record = {};  // that the schedule is from
   int waves = 8;
   int queries_per_wave = 32;
   int keys_per_tile = 128;

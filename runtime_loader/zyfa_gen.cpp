@@ -7,10 +7,13 @@
 #include "generator/probe_files.h"
 #include "runtime_loader/dumps/dumps.h"
 #include "runtime_loader/progress.h"
+#include "runtime_loader/tune.h"
 
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <csignal>
 #include <iostream>
 #include <optional>
 
@@ -24,6 +27,8 @@ constexpr const char* examples = R"(Examples:
   zyfa-gen --head-dim 128 --dtype fp8 --no-causal --lse --out kernels
   zyfa-gen --config shape.json --json                  {"head_dim": 128, "dtype": "fp8", "causal": true}
   zyfa-gen --head-dim 128 --dump-schedule --out out    also how it runs on the pipe model: text, HTML, traces
+  zyfa-gen --head-dim 128 --schedule ping-pong         a family of schedules by name, instead of the best recorded
+  zyfa-gen --tune --head-dim 128 --time-budget 300 --out schedules/configs   search for a better schedule
   zyfa-gen --list                                      every shape that is supported
   zyfa-gen --probe --list                              the microbenchmarks that ask for machine parameters
   zyfa-gen --probe rate-exp turn --out probes          two of them; without names, all
@@ -32,11 +37,12 @@ constexpr const char* examples = R"(Examples:
 // What was said on the command line; what was not said comes from --config or the defaults.
 struct Arguments {
   std::optional<int> head_dim, v_head_dim, cov;
-  std::optional<std::string> dtype, q_dtype, softmax, score_scale, config_file, machine_file;
+  std::optional<std::string> dtype, q_dtype, softmax, score_scale, schedule, config_file, machine_file;
   std::optional<bool> causal, lse, skip_zero_blocks;
   std::optional<std::vector<std::string>> probes;
   std::string out = ".";
-  bool list = false, json = false, print_machine = false, dump_schedule = false;
+  double time_budget = 60;
+  bool tune = false, list = false, json = false, print_machine = false, dump_schedule = false;
 };
 
 AttentionConfig configuration(const Arguments& args) {
@@ -53,6 +59,7 @@ AttentionConfig configuration(const Arguments& args) {
   if (args.q_dtype) config.q_dtype = parse_q_dtype(*args.q_dtype);
   if (args.softmax) config.softmax = parse_softmax(*args.softmax);
   if (args.score_scale) config.score_scale = parse_score_scale(*args.score_scale);
+  if (args.schedule) config.schedule = *args.schedule;
   if (args.causal) config.causal = *args.causal;
   if (args.lse) config.lse = *args.lse;
   if (args.skip_zero_blocks) config.skip_zero_blocks = *args.skip_zero_blocks;
@@ -63,14 +70,16 @@ AttentionConfig configuration(const Arguments& args) {
 void print_shapes(bool json) {
   if (!json) {
     for (const SupportedShape& shape : supported_shapes())
-      fmt::print("{}   [--q-dtype fp8|bf16] [--causal|--no-causal] {}[--cov 5|6]\n", describe(shape),
-                 shape.has_exponents() ? "[--lse] [--skip-zero-blocks] " : "");
+      fmt::print("{}   [--q-dtype fp8|bf16] [--causal|--no-causal] {}[--schedule auto|{}] [--cov 5|6]\n",
+                 describe(shape), shape.has_exponents() ? "[--lse] [--skip-zero-blocks] " : "",
+                 fmt::join(families(), "|"));
     return;
   }
   const auto choices = [](bool both) {
     return both ? nlohmann::json::array({true, false}) : nlohmann::json::array({false});
   };
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array(), schedules = {"auto"};
+  for (const std::string_view family : families()) schedules.push_back(family);
   for (const SupportedShape& shape : supported_shapes())
     list.push_back({{"dtype", name(shape.dtype)},
                     {"q_dtype", {"fp8", "bf16"}},
@@ -81,6 +90,7 @@ void print_shapes(bool json) {
                     {"causal", {true, false}},
                     {"lse", choices(shape.has_exponents())},
                     {"skip_zero_blocks", choices(shape.has_exponents())},
+                    {"schedule", schedules},
                     {"code_object_version", {5, 6}}});
   fmt::print("{}\n", list.dump(2));
 }
@@ -90,6 +100,9 @@ void print_summary(const GeneratedKernel& kernel, const KernelFiles& files,
   const KernelBody& body = kernel.body;
   const int waves = isa::waves_per_simd(machine, body.vgprs + body.agprs);
   fmt::print("{}\n", kernel.plan.symbol);
+  const auto& record = kernel.plan.record;
+  fmt::print("  schedule        {}, {}\n", family(kernel.plan.schedule),
+             record ? fmt::format("score {:.4f} of {} (modelled)", record->score(), record->problem) : "by default");
   fmt::print("  registers       {} VGPRs, {} AGPRs, {} SGPRs\n", body.vgprs, body.agprs, body.sgprs);
   fmt::print("  LDS             {} bytes of {}\n", kernel.plan.lds.total_bytes(), machine.lds_bytes);
   fmt::print("  waves per SIMD  {} (workgroup of {} waves)\n", waves, kernel.plan.waves);
@@ -106,6 +119,7 @@ void print_json(const GeneratedKernel& kernel, const KernelFiles& files,
                                   {{"assembly", files.assembly.string()},
                                    {"code_object", files.code_object.string()},
                                    {"manifest", files.manifest.string()}}},
+                                 {"schedule", kernel.manifest["schedule"]},
                                  {"resources", kernel.manifest["resources"]},
                                  {"sha256", kernel.manifest["sha256"]}};
   for (const auto& dump : dumps) json["dumps"].push_back(dump.string());
@@ -122,6 +136,53 @@ std::vector<std::filesystem::path> dump_schedule(const KernelFiles& files, const
     return runtime::simulate(simulation, machine, find_machine(machine), {}, bar.done());
   }();
   return runtime::write_dumps(simulation, run, {runtime::parse_dumps("all"), args.out, {}, simulation.problem()});
+}
+
+// Whether ctrl-C was pressed, which is held back during a search: what has been measured is kept.
+bool is_interrupted() {
+  sigset_t pending;
+  sigpending(&pending);
+  return sigismember(&pending, SIGINT) == 1;
+}
+
+int run_tuning(const Arguments& args) {
+  const AttentionConfig config = tuned_config(configuration(args));
+  if (!(args.time_budget >= 0)) throw Error("a time budget of {} seconds is negative", args.time_budget);
+  const std::string_view family = args.schedule && *args.schedule != "auto" ? *args.schedule : families().front();
+  make_plan(config);
+  make_directory(args.out);
+  const std::filesystem::path stem = std::filesystem::path(args.out) / record_name(config, family);
+  runtime::TuneOptions options{std::string(family), stem.string() + ".tuning", args.time_budget, is_interrupted};
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, nullptr);
+  const runtime::Tuned tuned = [&] {
+    runtime::ProgressBar bar("tuning", static_cast<std::uint64_t>(1000 * args.time_budget));
+    return runtime::tune(config, options, bar.done());
+  }();
+  const nlohmann::ordered_json record = to_json(tuned.record);
+  const std::string file = stem.string() + ".json", text = record.dump(2) + "\n";
+  write_file(file, std::as_bytes(std::span(text)));
+  if (args.json) {
+    nlohmann::ordered_json json = {{"file", file},
+                                   {"record", record},
+                                   {"candidates", tuned.candidates},
+                                   {"failed", tuned.failed},
+                                   {"complete", tuned.complete}};
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    fmt::print("{}\n  problem         {}\n", record_name(config, family), tuned.record.problem);
+    fmt::print("  candidates      {}, of which {} cannot be built; {}\n", tuned.candidates, tuned.failed,
+               tuned.complete ? "the search is complete" : "a longer search goes on from here");
+    for (std::size_t m = 0; m < judging_machines.size(); ++m)
+      fmt::print("  {:<15} {} clk, default {}\n", judging_machines[m], tuned.record.clk[m],
+                 tuned.record.default_clk[m]);
+    fmt::print("  score           {:.4f}\n", tuned.record.score());
+    fmt::print("  wrote           {}\n", file);
+  }
+  constexpr int killed_by_interrupt = 130;
+  return is_interrupted() ? killed_by_interrupt : 0;
 }
 
 int run_probes(const Arguments& args) {
@@ -147,6 +208,7 @@ int run(const Arguments& args) {
     print_shapes(args.json);
     return 0;
   }
+  if (args.tune) return run_tuning(args);
   const GeneratedKernel kernel = generate(configuration(args), machine);
   const KernelFiles files = write_kernel(kernel, args.out);
   std::vector<std::filesystem::path> dumps;
@@ -170,8 +232,8 @@ void add_choice(CLI::App& app, const std::string& name, std::optional<bool>& cho
 void check_probe_alone(const CLI::App& app) {
   for (const char* option :
        {"--head-dim", "--v-head-dim", "--dtype", "--q-dtype", "--softmax", "--score-scale", "--causal", "--no-causal",
-        "--lse", "--no-lse", "--skip-zero-blocks", "--no-skip-zero-blocks", "--cov", "--config", "--dump-schedule",
-        "--machine", "--print-machine"})
+        "--lse", "--no-lse", "--skip-zero-blocks", "--no-skip-zero-blocks", "--schedule", "--tune", "--cov", "--config",
+        "--dump-schedule", "--machine", "--print-machine"})
     if (app.count(option) > 0)
       throw Error("{} does not go with --probe, whose kernels are one set for every machine", option);
 }
@@ -192,6 +254,8 @@ int main(int argc, char** argv) {
       "--score-scale", args.score_scale,
       "lean: how scores become codes: multiply-add (default) or folded into the matrix product, which needs a "
       "factor of the logits that is a power of two and hardware that keeps denormals (docs/kernel.md)");
+  app.add_option("--schedule", args.schedule,
+                 "auto (default): the best recorded for the shape; or a family by name: docs/tuning.md");
   add_choice(app, "causal", args.causal, "bottom-right causal mask (default)", "no mask");
   add_choice(app, "lse", args.lse, "also write the log-sum-exp of each row", "no log-sum-exp (default)");
   add_choice(app, "skip-zero-blocks", args.skip_zero_blocks,
@@ -200,10 +264,19 @@ int main(int argc, char** argv) {
   app.add_option("--cov", args.cov, "code object version: 5 (default) or 6");
   app.add_option("--config", args.config_file, "JSON file with these options (underscores for dashes); options win");
   app.add_option("--out", args.out, "directory for the files, created if need be")->capture_default_str();
-  app.add_flag("--dump-schedule", args.dump_schedule,
-               "also write how the kernel runs on the pipe model (zyfa-sim --dump all) with 4,096 queries and keys");
+  CLI::Option* dump = app.add_flag(
+      "--dump-schedule", args.dump_schedule,
+      "also write how the kernel runs on the pipe model (zyfa-sim --dump all) with 4,096 queries and keys");
+  CLI::Option* tune = app.add_flag("--tune", args.tune,
+                                   "search the schedules of this configuration with the pipe model, under all three "
+                                   "machines, and write the best to --out: docs/tuning.md");
+  app.add_option("--time-budget", args.time_budget, "seconds for the search; run again, it goes on from there")
+      ->needs(tune)
+      ->capture_default_str();
   app.add_option("--machine", args.machine_file,
-                 "nominal (default), optimistic, pessimistic, or a JSON file of parameters that replace nominal ones");
+                 "nominal (default), optimistic, pessimistic, or a JSON file of parameters that replace nominal ones")
+      ->excludes(tune);
+  dump->excludes(tune);
   app.add_flag("--print-machine", args.print_machine, "print the machine parameters with their sources, then stop");
   const CLI::Option* probe =
       app.add_option("--probe", args.probes,

@@ -32,7 +32,6 @@ PerHeadArgument load_argument(Builder& k, const Arguments& args, PerHead which) 
   const S<2> base = k.sgpr<2>("address of values per head");
   const S<4> strides = k.sgpr<4>("strides of head and batch");
   const auto i = static_cast<std::uint32_t>(which);
-  k.settle();
   Token loaded = k.s_load_dwordx2(base, args.kernarg, offsetof(AttentionKernargs, lse) + 8 * i);
   loaded |= k.s_load_dwordx4(strides, args.kernarg, offsetof(AttentionKernargs, lse_stride) + 16 * i);
   k.wait(loaded);
@@ -135,12 +134,19 @@ S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> hea
   return address;
 }
 
-Token load_per_head(Builder& k, S<1> value, const Arguments& args, PerHead which, S<1> batch, S<1> head) {
+S<2> per_head_address(Builder& k, const Arguments& args, PerHead which, S<1> batch, S<1> head) {
+  const S<2> address = k.sgpr<2>("address of a value per head");
   const auto scope = k.scope();
   const PerHeadArgument argument = load_argument(k, args, which);
-  advance(k, argument.base, batch, argument.batch_stride);
-  advance(k, argument.base, head, argument.head_stride);
-  return k.s_load_dword(value, argument.base, 0);
+  k.s_mov_b64(address, argument.base);
+  advance(k, address, batch, argument.batch_stride);
+  advance(k, address, head, argument.head_stride);
+  return address;
+}
+
+Token load_per_head(Builder& k, S<1> value, const Arguments& args, PerHead which, S<1> batch, S<1> head) {
+  const auto scope = k.scope();
+  return k.s_load_dword(value, per_head_address(k, args, which, batch, head), 0);
 }
 
 S<1> queries_there(Builder& k, const Arguments& args, const Place& place) {
@@ -160,8 +166,11 @@ void make_resource(Builder& k, S<4> resource, S<2> address, S<1> rows, S<1> row_
 void exponent_factor(Builder& k, V<1> factor, const Arguments& args, const Place& place) {
   const auto scope = k.scope();
   const S<1> q_descale = k.sgpr("q_descale"), k_descale = k.sgpr("k_descale");
-  Token loaded = load_per_head(k, q_descale, args, PerHead::q_descale, place.batch, place.kv_head);
-  loaded |= load_per_head(k, k_descale, args, PerHead::k_descale, place.batch, place.kv_head);
+  // Addresses first: a load may not overwrite the address of one that is on its way.
+  const S<2> q_address = per_head_address(k, args, PerHead::q_descale, place.batch, place.kv_head);
+  const S<2> k_address = per_head_address(k, args, PerHead::k_descale, place.batch, place.kv_head);
+  Token loaded = k.s_load_dword(q_descale, q_address, 0);
+  loaded |= k.s_load_dword(k_descale, k_address, 0);
   k.wait(loaded);
   k.v_mov_b32(factor, args.softmax_scale);
   k.v_mul_f32(factor, q_descale, factor);

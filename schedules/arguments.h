@@ -64,7 +64,8 @@ void advance(Builder& k, S<2> address, S<1> index, S<2> stride);
 // The address of a head's first row: base + batch * batch_stride + head * head_stride.
 S<2> head_address(Builder& k, const TensorArgument& tensor, S<1> batch, S<1> head, std::string_view name);
 
-// Requests the value at (batch, kv_head).
+// The address of the value at (batch, head), in a register of the present scope; and a request for it.
+S<2> per_head_address(Builder& k, const Arguments& args, PerHead which, S<1> batch, S<1> head);
 Token load_per_head(Builder& k, S<1> value, const Arguments& args, PerHead which, S<1> batch, S<1> head);
 
 // How many of the 32 queries from first_query on exist: clamp(seqlen_q - first_query, 0, 32).

@@ -10,12 +10,12 @@ using generator::Token;
 void run_steps(Builder& k, const Walk& w, const MatrixSteps& steps, std::size_t first, std::size_t end,
                std::vector<Token>& arriving, const Errands& list) {
   for (std::size_t i = first; i < end; ++i) {
-    if (i < fragments_ahead)
+    if (i < w.fragments.size())
       k.wait(w.first_fragments[i]);
     else
       k.wait(arriving[i]);
     for (const auto& multiply_tile : steps[i].multiply) multiply_tile(w.fragment(i));
-    if (const std::size_t next = i + fragments_ahead; next < steps.size())
+    if (const std::size_t next = i + w.fragments.size(); next < steps.size())
       arriving[next] = steps[next].read(w.fragment(next));
     if (i < list.size()) list[i]();
   }
@@ -27,24 +27,6 @@ void run_steps(Builder& k, const Walk& w, const MatrixSteps& steps, std::size_t 
 MatrixSteps output_without(int zero_blocks, const MatrixSteps& output) {
   const auto half = output.begin() + static_cast<std::ptrdiff_t>(output.size() / 2);
   return {zero_blocks & 1 ? half : output.begin(), zero_blocks & 2 ? half : output.end()};
-}
-
-ForkedPhase multiply_forked(Builder& k, const Walk& w, const MatrixSteps& scores, const MatrixSteps& output,
-                            const Errands& list) {
-  ForkedPhase phase{
-      scores, output, list, scores.size() - fragments_ahead, {}, k.label("blocks_of_zeros"), k.label("multiplied")};
-  const MatrixSteps steps = scores + output;
-  phase.arriving.resize(steps.size());
-  k.s_setprio(1);
-  run_steps(k, w, steps, 0, phase.fork, phase.arriving, list);
-  std::vector<Token> arriving = phase.arriving;
-  k.s_cmp_lg_u32(*w.zero_blocks, 0);
-  k.s_cbranch_scc1(phase.some_zero);
-  k.here(generator::way_without(0));
-  run_steps(k, w, steps, phase.fork, steps.size(), arriving, list);
-  k.bind(phase.done);
-  k.s_setprio(0);
-  return phase;
 }
 
 // `way` for each value of zero_blocks from the first on.
@@ -65,11 +47,22 @@ void fork(Builder& k, const Walk& w, int first, Label done, Way way) {
 
 }  // namespace
 
-std::optional<ForkedPhase> multiply(Builder& k, const Walk& w, const MatrixSteps& scores, const MatrixSteps& output,
-                                    const Errands& list) {
-  if (w.zero_blocks) return multiply_forked(k, w, scores, output, list);
-  multiply(k, w, scores + output, list);
-  return {};
+ForkedPhase multiply_forked(Builder& k, const Walk& w, const MatrixSteps& scores, const MatrixSteps& output,
+                            const Errands& list) {
+  ForkedPhase phase{
+      scores, output, list, scores.size() - w.fragments.size(), {}, k.label("blocks_of_zeros"), k.label("multiplied")};
+  const MatrixSteps steps = scores + output;
+  phase.arriving.resize(steps.size());
+  k.s_setprio(1);
+  run_steps(k, w, steps, 0, phase.fork, phase.arriving, list);
+  std::vector<Token> arriving = phase.arriving;
+  k.s_cmp_lg_u32(*w.zero_blocks, 0);
+  k.s_cbranch_scc1(phase.some_zero);
+  k.here(generator::way_without(0));
+  run_steps(k, w, steps, phase.fork, steps.size(), arriving, list);
+  k.bind(phase.done);
+  k.s_setprio(0);
+  return phase;
 }
 
 void multiply_some(Builder& k, const Walk& w, const ForkedPhase& phase) {
@@ -86,18 +79,13 @@ void multiply_some(Builder& k, const Walk& w, const ForkedPhase& phase) {
 }
 
 void multiply_output(Builder& k, const Walk& w, const MatrixSteps& output, const Errands& late, const Errands& list) {
-  if (!w.zero_blocks) {
-    read_first_fragments(k, w, output);
-    multiply(k, w, output, late + list);
-    return;
-  }
   const Label done = k.label("last_output_done");
   fork(k, w, 0, done, [&](int zero_blocks) {
     const MatrixSteps steps = output_without(zero_blocks, output);
     if (!steps.empty()) read_first_fragments(k, w, steps);
     for (const auto& errand : late) errand();
     k.settle();
-    multiply(k, w, steps, list);
+    multiply(k, w, steps, after_each(list));
   });
   k.bind(done);
 }

@@ -4,11 +4,9 @@
 
 #include "schedules/walk.h"
 
-#include <optional>
-
 namespace zyfa::schedules {
 
-// With zero_blocks a phase goes on in one of four ways before it reads operands of the output: each leaves out the
+// A phase goes on in one of four ways before it reads operands of the output: each leaves out the
 // output of other blocks. Three of them stand behind the loop.
 struct ForkedPhase {
   MatrixSteps scores, output;  // output: half of the steps for each block
@@ -18,9 +16,9 @@ struct ForkedPhase {
   generator::Label some_zero, done;
 };
 
-// A phase; multiply_some has to follow where the program does not come by, if it is forked.
-std::optional<ForkedPhase> multiply(Builder& k, const Walk& w, const MatrixSteps& scores, const MatrixSteps& output,
-                                    const Errands& list);
+// multiply_some has to follow where the program does not come by.
+ForkedPhase multiply_forked(Builder& k, const Walk& w, const MatrixSteps& scores, const MatrixSteps& output,
+                            const Errands& list);
 void multiply_some(Builder& k, const Walk& w, const ForkedPhase& phase);
 
 // The phase of the output alone. `late` is work that makes its probabilities.

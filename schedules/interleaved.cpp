@@ -24,10 +24,6 @@ using generator::KernelBody;
 using generator::Label;
 using generator::Strand;
 
-// Clocks that a matrix instruction and what is woven behind it may take: as many as the matrix pipe does, for then it
-// never waits.
-constexpr int woven_clk = 64;
-
 void make_probabilities(Builder& k, const Walk& w, Blocks blocks) {
   if (is_folded(w.plan))
     pack_folded(k, blocks);
@@ -112,6 +108,7 @@ int clk_since(std::span<const isa::Inst> code, std::size_t start) {
 // and how many were issued before it.
 void weave_under(Builder& k, const Walk& w, const Step& step, const Strand& strand, std::size_t multiplied,
                  std::vector<Token>& arriving, const std::function<void(std::size_t, std::size_t)>& on_woven = {}) {
+  const int woven_clk = std::get<generator::Interleaved>(w.plan.schedule).woven_clk;
   std::size_t next = 0;
   const auto weave_next = [&](std::size_t issued) {
     k.weave(strand, next);
@@ -288,7 +285,7 @@ void walk_keys(Builder& k, const Walk& w) {
   k.s_barrier();
   const MatrixSteps first = edge[0].scores + edge[1].scores;
   read_first_fragments(k, w, first);
-  multiply(k, w, first, fetch_errands(k, w));
+  multiply(k, w, first, after_each(fetch_errands(k, w)));
   weigh_first(k, w);
   step_on(k, w);
   k.wait(w.arrived);

@@ -15,10 +15,10 @@
 #include "schedules/ping_pong.h"
 
 #include "schedules/forked_phase.h"
+#include "schedules/matrix_phase.h"
 #include "schedules/output.h"
 #include "schedules/query_tiles.h"
 #include "schedules/softmax_folded.h"
-#include "schedules/walk.h"
 
 namespace zyfa::schedules {
 namespace {
@@ -39,30 +39,42 @@ MatrixSteps edge_scores(Builder& k, const Walk& w) {
          edge_score_steps(k, w.plan, w.tiles, w.scale, w.sight, 1);
 }
 MatrixSteps outputs(Builder& k, const Walk& w) {
-  return output_steps(k, w.tiles, w.scale, w.ones, 0) + output_steps(k, w.tiles, w.scale, w.ones, 1);
+  const auto half = [&](int h) {
+    return output_steps(k, w.tiles, w.scale, w.ones, h, free_choices(w.plan).sums_before);
+  };
+  return half(0) + half(1);
 }
 MatrixSteps edge_outputs(Builder& k, const Walk& w) {
-  return edge_output_steps(k, w.tiles, w.scale, w.ones, w.sight, 0) +
-         edge_output_steps(k, w.tiles, w.scale, w.ones, w.sight, 1);
+  const auto half = [&](int h) {
+    return edge_output_steps(k, w.tiles, w.scale, w.ones, w.sight, h, free_choices(w.plan).sums_before);
+  };
+  return half(0) + half(1);
 }
 
 Blocks blocks(const Walk& w) { return w.tiles[0].halves; }
 
+// On to the next trip, whose first operands are sent for. Too early, the other wave's reads would keep them out of the
+// LDS queue and this wave from its work.
+void look_ahead(Builder& k, const Walk& w) {
+  const Label last = k.label("no_more_scores");
+  if (!free_choices(w.plan).early_step) step_on(k, w);
+  k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
+  k.s_cbranch_scc0(last);
+  read_first_fragments(k, w, arrange(k, w, {.scores = scores(k, w), .outputs = outputs(k, w)}).steps);
+  k.bind(last);
+}
+
 void make_probabilities(Builder& k, const Walk& w, std::optional<V<1>> risen = {}) {
   if (is_folded(w.plan)) return pack_folded(k, blocks(w));
   const auto make = w.plan.config.softmax == generator::Softmax::lean ? lean_probabilities : exact_probabilities;
-  make(k, w.scale, blocks(w), risen);
+  make(k, w.scale, blocks(w), {risen, free_choices(w.plan).late_conversions, [&k, &w](std::size_t half) {
+                                 if (static_cast<int>(half) == free_choices(w.plan).look_ahead) look_ahead(k, w);
+                               }});
 }
 
-// The end of a vector phase: on to the next trip, whose first operands are sent for. Earlier, the other wave's reads
-// would keep them out of the LDS queue and this wave from its work.
-void look_ahead(Builder& k, const Walk& w) {
-  const Label last = k.label("no_more_scores");
-  step_on(k, w);
-  k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
-  k.s_cbranch_scc0(last);
-  read_first_fragments(k, w, scores(k, w));
-  k.bind(last);
+// The end of a vector phase.
+void look_ahead_last(Builder& k, const Walk& w) {
+  if (free_choices(w.plan).look_ahead == 2) look_ahead(k, w);
 }
 
 // Labels of a vector phase. The way of references that rise stands behind the loop: it is rare.
@@ -73,7 +85,7 @@ Weighing start_weighing(Builder& k) { return {k.label("references_rise"), k.labe
 
 // What is left of making P for the matrix phase.
 Errands late_work(Builder& k, const Walk& w) {
-  return w.plan.config.softmax == generator::Softmax::exact ? late_conversions(k, blocks(w)) : Errands{};
+  return late_conversions(k, w.plan.config.softmax, blocks(w), free_choices(w.plan).late_conversions);
 }
 
 // P of the first tile.
@@ -86,7 +98,7 @@ void weigh_first(Builder& k, const Walk& w) {
     choose_exponents(k, w.scale, blocks(w), w.zero_blocks);
   }
   make_probabilities(k, w);
-  look_ahead(k, w);
+  look_ahead_last(k, w);
 }
 
 // P of any other, while the sums of the tile before are at hand.
@@ -94,14 +106,21 @@ void weigh(Builder& k, const Walk& w, const Weighing& phase) {
   if (is_folded(w.plan)) {
     find_overflow(k, blocks(w), phase.rising);
   } else {
-    find_maxima(k, blocks(w), [&] { add_sums(k, blocks(w)); });
+    find_maxima(
+        k, blocks(w), [&] { add_sums(k, blocks(w)); }, free_choices(w.plan).early_maxima);
     choose_exponents(k, w.scale, blocks(w), w.zero_blocks);
-    find_weighty(k, w.moving, w.sight.tile_key, blocks(w), phase.rising);
+    const auto scope = k.scope();
+    S<1> keys = w.sight.tile_key;
+    if (free_choices(w.plan).early_step) {
+      keys = k.sgpr("first key of the tile weighed");
+      k.s_sub_u32(keys, w.sight.tile_key, w.plan.keys_per_tile);
+    }
+    find_weighty(k, w.moving, keys, blocks(w), phase.rising);
   }
   make_probabilities(k, w);
   if (is_folded(w.plan)) k.s_sleep(folded_rest);
   k.bind(phase.done);
-  look_ahead(k, w);
+  look_ahead_last(k, w);
 }
 
 // The part of `weigh` that stands elsewhere.
@@ -123,9 +142,37 @@ void weigh_rising(Builder& k, const Walk& w, const Weighing& phase) {
   k.s_branch(phase.done);
 }
 
+// Blocks that are hidden have no probabilities, either.
+MatrixSteps outputs_in_part(Builder& k, const Walk& w) { return w.zero_blocks ? outputs(k, w) : edge_outputs(k, w); }
+
+// Scores of a tile, output of the tile before; hands over to the other wave.
+std::optional<ForkedPhase> matrix_phase(Builder& k, const Walk& w, MatrixSteps scores, MatrixSteps outputs,
+                                        Errands fetch) {
+  if (w.zero_blocks) {
+    const ForkedPhase phase = multiply_forked(k, w, scores, outputs, late_work(k, w) + fetch);
+    k.s_barrier();
+    return phase;
+  }
+  run(k, w, arrange(k, w, {std::move(scores), std::move(outputs), late_work(k, w), true, std::move(fetch)}), true);
+  return {};
+}
+
+// Output of the last tile.
+void last_outputs(Builder& k, const Walk& w) {
+  const Errands fetch = w.plan.config.causal ? fetch_errands(k, w, free_choices(w.plan).fetch_split) : Errands{};
+  k.s_barrier();
+  if (w.zero_blocks) {
+    multiply_output(k, w, outputs(k, w), late_work(k, w), fetch);
+  } else {
+    const MatrixPhase last = arrange(k, w, {.outputs = edge_outputs(k, w), .late = late_work(k, w), .fetch = fetch});
+    read_first_fragments(k, w, last.steps);
+    run(k, w, last, false);
+  }
+  if (!is_folded(w.plan)) add_sums(k, blocks(w));
+}
+
 // Trips as long as the tile to score starts below `end`.
-void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const MatrixSteps& scored,
-           const MatrixSteps& weighed) {
+void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, MatrixSteps scores, MatrixSteps outputs) {
   const auto scope = k.scope();
   const Weighing phase = start_weighing(k);
   const Label done = k.label(std::string(name) + "_done");
@@ -133,8 +180,8 @@ void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const Mat
   k.s_cbranch_scc0(done);
   const Label top = k.here(name);
   k.s_barrier();
-  const auto forked = multiply(k, w, scored, weighed, late_work(k, w) + fetch_errands(k, w));
-  k.s_barrier();
+  const std::optional<ForkedPhase> forked =
+      matrix_phase(k, w, std::move(scores), std::move(outputs), fetch_errands(k, w, free_choices(w.plan).fetch_split));
   weigh(k, w, phase);
   k.s_cmp_lt_u32(w.sight.tile_key, end);
   k.wait(w.arrived);
@@ -146,15 +193,14 @@ void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const Mat
 }
 
 // The one tile that a wave without a causal mask may see in part is the sequence's last: nothing is sent for any more.
-void last_trip(Builder& k, const Walk& w, const MatrixSteps& scored, const MatrixSteps& weighed) {
+void last_trip(Builder& k, const Walk& w) {
   const auto scope = k.scope();
   const Weighing phase = start_weighing(k);
   const Label done = k.label("no_tile_in_part");
   k.s_cmp_lt_u32(w.sight.tile_key, w.sight.some);
   k.s_cbranch_scc0(done);
   k.s_barrier();
-  const auto forked = multiply(k, w, scored, weighed, late_work(k, w));
-  k.s_barrier();
+  const std::optional<ForkedPhase> forked = matrix_phase(k, w, edge_scores(k, w), outputs_in_part(k, w), {});
   weigh(k, w, phase);
   k.s_branch(done);
   weigh_rising(k, w, phase);
@@ -164,25 +210,21 @@ void last_trip(Builder& k, const Walk& w, const MatrixSteps& scored, const Matri
 
 // The wave's whole way, from its first scores to its last output. It sees the first tile.
 void walk_keys(Builder& k, const Walk& w) {
-  const MatrixSteps first = edge_scores(k, w);
+  const MatrixPhase first =
+      arrange(k, w, {.scores = edge_scores(k, w), .fetch = fetch_errands(k, w, free_choices(w.plan).fetch_split)});
   k.s_barrier();
-  read_first_fragments(k, w, first);
-  multiply(k, w, first, fetch_errands(k, w));
-  k.s_barrier();
+  read_first_fragments(k, w, first.steps);
+  run(k, w, first, true);
   weigh_first(k, w);
   k.wait(w.arrived);
 
   trips(k, w, "whole_tiles", w.whole, scores(k, w), outputs(k, w));
-  // Blocks that are hidden have no probabilities, either.
-  const MatrixSteps last = w.zero_blocks ? outputs(k, w) : edge_outputs(k, w);
   if (w.plan.config.causal)
-    trips(k, w, "edge_tiles", w.sight.some, first, last);
+    trips(k, w, "edge_tiles", w.sight.some, edge_scores(k, w), outputs_in_part(k, w));
   else
-    last_trip(k, w, first, last);
+    last_trip(k, w);
 
-  k.s_barrier();
-  multiply_output(k, w, last, late_work(k, w), w.plan.config.causal ? fetch_errands(k, w) : Errands{});
-  if (!is_folded(w.plan)) add_sums(k, blocks(w));
+  last_outputs(k, w);
 }
 
 // A barrier for waves 4 to 7 alone, or for the others: the groups' phases are one apart.
@@ -225,7 +267,8 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
   const Limits limits = plan.config.causal ? causal_limits(k, plan, args, place) : full_limits(k, args, place);
   const V<64> s = k.vgpr<64>("S");
   const Queries q = scale.bf16 ? load_bf16_queries(k, plan, args, place, s) : load_queries(k, plan, args, place);
-  const Walk w = start_walk(k, plan, args, place, scale, limits, {start_tile(k, plan, scale, s, q, limits)});
+  const Walk w = start_walk(k, plan, args, place, scale, limits, {start_tile(k, plan, scale, s, q, limits)},
+                            free_choices(plan).fragments_ahead);
   if (scale.bf16) quantise_queries(k, *scale.bf16, s, q, scale.query_factors);
 
   const Label blind = k.label("sees_nothing"), seen = k.label("seen_all");
@@ -236,7 +279,7 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
   k.s_branch(seen);
   k.bind(blind);
   k.s_barrier();
-  for (const auto& errand : fetch_errands(k, w)) errand();
+  for (const auto& errand : fetch_errands(k, w, free_choices(w.plan).fetch_split)) errand();
   k.bind(seen);
   serve_others(k, w, 2);
   shift_phase(k, place, false);

@@ -132,7 +132,8 @@ MatrixSteps edge_score_steps(Builder& k, const AttentionPlan& plan, Tiles tiles,
                       });
 }
 
-MatrixSteps output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const Ones& ones, int half) {
+MatrixSteps output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const Ones& ones, int half,
+                         int sums_before) {
   MatrixSteps steps;
   for (int values = 0; values < 4; ++values) {
     MatrixStep& step = steps.emplace_back();
@@ -140,10 +141,9 @@ MatrixSteps output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const
       return value_fragment(k, fragment, address, values, half);
     };
     for (const Tile& tile : tiles)
-      step.multiply.push_back([&k, tile, scale, ones, values, half](A<8> fragment) {
+      step.multiply.push_back([&k, tile, scale, ones, values, half, sums_before](A<8> fragment) {
         const Block& block = tile.halves[static_cast<std::size_t>(half)];
-        // Ahead of the phase's last long instruction, under which the next phase begins.
-        if (values == 3) sum_probabilities(k, block, ones);
+        if (values == sums_before) sum_probabilities(k, block, ones);
         multiply_output(k, scale, tile.o.block(values), fragment, block);
       });
   }
@@ -151,8 +151,8 @@ MatrixSteps output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const
 }
 
 MatrixSteps edge_output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const Ones& ones, const Sight& sight,
-                              int half) {
-  MatrixSteps steps = output_steps(k, tiles, scale, ones, half);
+                              int half, int sums_before) {
+  MatrixSteps steps = output_steps(k, tiles, scale, ones, half, sums_before);
   if (half == 0) return steps;
   for (MatrixStep& step : steps)
     for (auto& multiply : step.multiply)

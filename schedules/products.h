@@ -58,11 +58,13 @@ MatrixSteps score_steps(Builder& k, const AttentionPlan& plan, Tiles tiles, cons
 MatrixSteps edge_score_steps(Builder& k, const AttentionPlan& plan, Tiles tiles, const ScoreScale& scale,
                              const Sight& sight, int half);
 
-// O^T += V^T P^T 2^exponent, and the sums of P: four blocks of 32 value elements.
-MatrixSteps output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const Ones& ones, int half);
+// O^T += V^T P^T 2^exponent: four blocks of 32 value elements. The sums of P stand before the products of one of them;
+// by default that is the phase's last long instruction, under which the next phase begins.
+MatrixSteps output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const Ones& ones, int half,
+                         int sums_before = 3);
 
 // The same of a tile of which the wave may not see the second half, which is then left out.
 MatrixSteps edge_output_steps(Builder& k, Tiles tiles, const ScoreScale& scale, const Ones& ones, const Sight& sight,
-                              int half);
+                              int half, int sums_before = 3);
 
 }  // namespace zyfa::schedules

@@ -147,14 +147,30 @@ void each(Builder& k, Blocks blocks, Step step) {
 
 }  // namespace
 
-void find_maxima(Builder& k, Blocks blocks, const std::function<void()>& meanwhile) {
+Errands maximum_of_lane(Builder& k, const Block& block) {
+  const auto [m, s] = std::pair(block.maximum, block.s);
+  Errands pieces;
+  // The scores may come straight from the matrix pipe.
+  const auto add = [&](auto piece) {
+    pieces.push_back([&k, piece] {
+      k.settle();
+      piece();
+    });
+  };
+  add([&k, m, s] { k.v_max3_f32(m, s[0], s[1], s[2]); });
+  for (int r = 3; r < 31; r += 2) add([&k, m, s, r] { k.v_max3_f32(m, m, s[r], s[r + 1]); });
+  add([&k, m, s] { k.v_max_f32(m, m, s[31]); });
+  return pieces;
+}
+
+void find_maxima(Builder& k, Blocks blocks, const std::function<void()>& meanwhile, int early) {
   const auto scope = k.scope();
   std::vector<V<1>> other;
   for (std::size_t i = 0; i < blocks.size(); ++i) other.push_back(k.vgpr("other half's maximum"));
-  each(k, blocks, [&](const Block& b, std::size_t) { k.v_max3_f32(b.maximum, b.s[0], b.s[1], b.s[2]); });
-  for (int r = 3; r < 31; r += 2)
-    each(k, blocks, [&](const Block& b, std::size_t) { k.v_max3_f32(b.maximum, b.maximum, b.s[r], b.s[r + 1]); });
-  each(k, blocks, [&](const Block& b, std::size_t) { k.v_max_f32(b.maximum, b.maximum, b.s[31]); });
+  std::vector<Errands> maxima;
+  for (const Block& b : blocks.subspan(static_cast<std::size_t>(early))) maxima.push_back(maximum_of_lane(k, b));
+  for (std::size_t i = 0; !maxima.empty() && i < maxima.front().size(); ++i)
+    for (const Errands& pieces : maxima) pieces[i]();
   each(k, blocks, [&](const Block& b, std::size_t i) { k.v_mov_b32(other[i], b.maximum); });
   meanwhile();
   each(k, blocks, [&](const Block& b, std::size_t i) { k.v_permlane32_swap_b32(b.maximum, other[i]); });
@@ -284,22 +300,34 @@ void lower_far_scores(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> r
 
 namespace {
 
-// Registers i and i+1 of p from eight probabilities. Low and high half of a register are written by two instructions
-// that may not follow each other (docs/hazards.md), so registers go in pairs.
-void convert_pair(Builder& k, const Block& block, int i) {
-  const auto [s, p] = std::pair(block.s, block.p);
-  for (int j = i; j < i + 2; ++j) k.v_cvt_pk_fp8_f32(p[j], s[4 * j], s[4 * j + 1]);
-  for (int j = i; j < i + 2; ++j) k.v_cvt_pk_fp8_f32(p[j], s[4 * j + 2], s[4 * j + 3], {.op_sel = 8});
+using generator::Softmax;
+
+// Registers i and i+1 of p from eight probabilities or codes. Low and high half of a register are written by two
+// instructions that may not follow each other (docs/hazards.md), so registers go in pairs.
+void convert_pair(Builder& k, Softmax softmax, const Block& block, int i) {
+  const auto convert = [&](int to, int from, const isa::Modifiers& mods) {
+    if (softmax == Softmax::lean)
+      k.v_ashr_pk_u8_i32(block.p[to], block.s[from], block.s[from + 1], code_shift, mods);
+    else
+      k.v_cvt_pk_fp8_f32(block.p[to], block.s[from], block.s[from + 1], mods);
+  };
+  for (int j = i; j < i + 2; ++j) convert(j, 4 * j, {});
+  for (int j = i; j < i + 2; ++j) convert(j, 4 * j + 2, {.op_sel = 8});
 }
+
+// How many of the block's registers of p are not left to late_conversions.
+int early_registers(std::size_t block, int late) { return block == 0 ? 8 : 8 - 2 * late; }
 
 }  // namespace
 
-void exact_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<V<1>> risen) {
+void exact_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, const Making& making) {
   const auto scope = k.scope();
   const V<1> lifted = k.vgpr("lift - exponent"), sum = k.vgpr("sum before rounding");
-  for (const Block& b : blocks) {
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    const Block& b = blocks[block];
+    making.before(block);
     k.v_sub_f32(lifted, scale.no_octaves, b.exponent);
-    if (risen) k.v_fma_f32(lifted, generator::negated(*risen), scale.octaves, lifted);
+    if (making.risen) k.v_fma_f32(lifted, generator::negated(*making.risen), scale.octaves, lifted);
     for (int i = 0; i < 32; ++i) k.v_fma_f32(b.s[i], b.s[i], scale.octaves, lifted);
     for (int i = 0; i < 32; ++i) k.v_exp_f32(b.s[i], b.s[i]);
     k.settle();
@@ -311,15 +339,14 @@ void exact_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std
       k.settle();
       k.v_fma_f32(*b.rows.unrounded, sum, lifted, *b.rows.unrounded);
     }
-    if (&b == &blocks.front())
-      for (int i = 0; i < 8; i += 2) convert_pair(k, b, i);
+    for (int i = 0; i < early_registers(block, making.late); i += 2) convert_pair(k, Softmax::exact, b, i);
   }
 }
 
-Errands late_conversions(Builder& k, Blocks blocks) {
+Errands late_conversions(Builder& k, Softmax softmax, Blocks blocks, int late) {
   Errands list;
   for (const Block& b : blocks.subspan(1))
-    for (int i = 0; i < 8; i += 2) list.push_back([&k, b, i] { convert_pair(k, b, i); });
+    for (int i = 8 - 2 * late; i < 8; i += 2) list.push_back([&k, softmax, b, i] { convert_pair(k, softmax, b, i); });
   return list;
 }
 
@@ -344,20 +371,20 @@ void add_unrounded(Builder& k, const ScoreScale& scale, const Block& b, std::opt
 
 }  // namespace
 
-void lean_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<V<1>> risen) {
+void lean_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, const Making& making) {
   const auto scope = k.scope();
   const V<1> start = k.vgpr("code of a score of 0, fixed point");
-  for (const Block& b : blocks) {
-    if (b.rows.unrounded) add_unrounded(k, scale, b, risen);
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    const Block& b = blocks[block];
+    making.before(block);
+    if (b.rows.unrounded) add_unrounded(k, scale, b, making.risen);
     k.v_sub_f32(start, scale.no_exponent, b.exponent);
     k.v_fmamk_f32(start, start, codes_per_octave * code_unit, scale.no_octaves);
-    if (risen) k.v_fma_f32(start, generator::negated(*risen), scale.codes, start);
+    if (making.risen) k.v_fma_f32(start, generator::negated(*making.risen), scale.codes, start);
     // In small portions: packs may be slower than the rest (isa/machine.def), and other work is woven between.
     for (int i = 0; i < 8; i += 2) {
       for (int r = 4 * i; r < 4 * i + 8; ++r) k.v_fma_f32(b.s[r], b.s[r], scale.codes, start);
-      for (int j = i; j < i + 2; ++j) k.v_ashr_pk_u8_i32(b.p[j], b.s[4 * j], b.s[4 * j + 1], code_shift);
-      for (int j = i; j < i + 2; ++j)
-        k.v_ashr_pk_u8_i32(b.p[j], b.s[4 * j + 2], b.s[4 * j + 3], code_shift, {.op_sel = 8});
+      if (i < early_registers(block, making.late)) convert_pair(k, Softmax::lean, b, i);
     }
   }
 }

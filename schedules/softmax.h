@@ -78,8 +78,15 @@ struct Ones {
 Ones make_ones(Builder& k, const Place& place);
 void sum_probabilities(Builder& k, const Block& block, const Ones& ones);
 
-// Block::maximum of each. `meanwhile` is emitted where the exchange between lanes has to wait.
-void find_maxima(Builder& k, Blocks blocks, const std::function<void()>& meanwhile);
+// Work of a wave in pieces that fit between its matrix instructions.
+using Errands = std::vector<std::function<void()>>;
+
+// The largest score that the lane has of the block, in pieces of one instruction.
+Errands maximum_of_lane(Builder& k, const Block& block);
+
+// Block::maximum of each; of the `early` first the lanes' own are known already. `meanwhile` is emitted where the
+// exchange between lanes has to wait.
+void find_maxima(Builder& k, Blocks blocks, const std::function<void()>& meanwhile, int early = 0);
 
 // The first keys': the largest maximum of blocks of the same rows becomes the rows' reference.
 void set_reference(Builder& k, const ScoreScale& scale, Blocks blocks);
@@ -117,18 +124,21 @@ void follow_rise(Builder& k, const ScoreScale& scale, const Rows& rows, V<1> ris
 // `risen` becomes 0: it is what is still to be subtracted.
 void lower_far_scores(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen);
 
-// Work of a wave that fits between its matrix instructions.
-using Errands = std::vector<std::function<void()>>;
-
-// Scores become probabilities. `risen` is still to be subtracted from the scores.
+// Scores become probabilities.
 //
 // Exact: 2^x. Lean: as an integer an e4m3 number grows by 8 an octave, so the code of about 2^x is 8*x + constant
 // (ZYFA, kernel.md 1). One multiply-add makes the code as a fixed-point number, in the bits of a denormal: code *
 // 2^-133 has the bits code << 16. v_ashr_pk_u8_i32 cuts the fraction off and saturates what is below 0.
-void exact_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<V<1>> risen);
-// The exact probabilities of all blocks but the first are left in `s`: they are converted in the matrix phase, before
-// new scores overwrite them, for the vector phase is the longer one.
-Errands late_conversions(Builder& k, Blocks blocks);
-void lean_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, std::optional<V<1>> risen);
+struct Making {
+  std::optional<V<1>> risen = {};  // still to be subtracted from the scores
+  // Of all blocks but the first so many pairs of registers of p, the last of four, are left unmade in `s`, for
+  // late_conversions in the matrix phase.
+  int late = 0;
+  std::function<void(std::size_t)> before = [](std::size_t) {};  // called before each block with its number
+};
+void exact_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, const Making& making);
+void lean_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, const Making& making);
+// A pair of registers each. To be done before new scores overwrite the old.
+Errands late_conversions(Builder& k, generator::Softmax softmax, Blocks blocks, int late);
 
 }  // namespace zyfa::schedules

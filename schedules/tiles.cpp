@@ -160,10 +160,15 @@ Token fetch_slice(Builder& k, const TileSource& source, std::size_t i) {
   return k.buffer_load_dwordx4(slice.lane, source.resource, 0, {.offset = slice.offset, .offen = true});
 }
 
-Token fetch_tile(Builder& k, const TileSource& source, S<1> buffer) {
+Token fetch_slices(Builder& k, const TileSource& source, S<1> buffer, std::size_t first, std::size_t end) {
   Token arriving;
-  for (std::size_t i = 0; i < source.slices.size(); ++i) {
-    address_slice(k, source, buffer, i);
+  int at = 0;  // m0 less the wave's first slice
+  k.s_add_u32(isa::m0, buffer, source.lds);
+  for (std::size_t i = first; i < end; ++i) {
+    const Slice& s = source.slices[i];
+    // The instruction's offset moves the LDS address as well.
+    if (s.lds - s.offset != at) k.s_add_u32(isa::m0, isa::m0, s.lds - s.offset - at);
+    at = s.lds - s.offset;
     arriving |= fetch_slice(k, source, i);
   }
   return arriving;

@@ -35,9 +35,9 @@ TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& 
 
 // Bounds the resource to the tile: `rows` is what is left of the sequence, at least 1; rows past it arrive as zeros.
 void bound_tile(Builder& k, const AttentionPlan& plan, const TileSource& source, S<1> rows);
-// Requests the wave's slices into the buffer at `buffer` (bytes).
-Token fetch_tile(Builder& k, const TileSource& source, S<1> buffer);
-// The same slice by slice, in order: M0 for slice i, then the request, not at once behind it.
+// Requests the wave's slices, those from `first` to `end` - 1, into the buffer at `buffer` (bytes).
+Token fetch_slices(Builder& k, const TileSource& source, S<1> buffer, std::size_t first, std::size_t end);
+// M0 for slice i, behind slice i-1; and the request, not at once behind it.
 void address_slice(Builder& k, const TileSource& source, S<1> buffer, std::size_t i);
 Token fetch_slice(Builder& k, const TileSource& source, std::size_t i);
 // Moves on by a tile.

@@ -1,5 +1,7 @@
 #include "schedules/walk.h"
 
+#include <limits>
+
 namespace zyfa::schedules {
 namespace {
 
@@ -11,7 +13,8 @@ void third_buffer(Builder& k, const Walk& w, S<1> to) {
   k.s_sub_u32(to, to, w.weighed_buffer);
 }
 
-// The tile that starts `keys_on` behind tile t+1 is the next of its source; these two send for it.
+// The tile that starts `keys_on` behind tile t+1 is the next of its source; these two send for it, the second for the
+// slices from `first` to `end` - 1.
 void bound_next(Builder& k, const Walk& w, const TileSource& source, int keys_on) {
   const auto scope = k.scope();
   const S<1> rows = k.sgpr("rows left");
@@ -19,14 +22,15 @@ void bound_next(Builder& k, const Walk& w, const TileSource& source, int keys_on
   k.s_sub_u32(rows, rows, keys_on);
   bound_tile(k, w.plan, source, rows);
 }
-void fetch_next(Builder& k, const Walk& w, const TileSource& source, int keys_on, S<1> buffer) {
+void fetch_next(Builder& k, const Walk& w, const TileSource& source, int keys_on, S<1> buffer, std::size_t first,
+                std::size_t end) {
   const auto scope = k.scope();
   const S<1> key = k.sgpr("first key of the tile sent for");
   const Label unneeded = k.label("tile_unneeded");
   k.s_add_u32(key, w.sight.tile_key, keys_on);
   k.s_cmp_lt_u32(key, w.limits.workgroup);
   k.s_cbranch_scc0(unneeded);
-  k.join(w.arrived, fetch_tile(k, source, buffer));
+  k.join(w.arrived, fetch_slices(k, source, buffer, first, end));
   k.bind(unneeded);
 }
 
@@ -37,7 +41,7 @@ void fetch_first_tiles(Builder& k, const Walk& w) {
   third_buffer(k, w, second);
   const auto fetch = [&](const TileSource& source, int keys_on, S<1> buffer) {
     bound_next(k, w, source, keys_on);
-    fetch_next(k, w, source, keys_on, buffer);
+    fetch_next(k, w, source, keys_on, buffer, 0, source.slices.size());
     next_tile(k, source);
   };
   fetch(w.keys, 0, w.scored_buffer);
@@ -48,26 +52,30 @@ void fetch_first_tiles(Builder& k, const Walk& w) {
 }  // namespace
 
 Walk start_walk(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place,
-                const ScoreScale& scale, const Limits& limits, const std::vector<Tile>& tiles) {
-  const Walk w{plan,
-               args,
-               limits,
-               key_source(k, plan, args, place),
-               value_source(k, plan, args, place),
-               tiles,
-               scale,
-               start_moving(k, plan, limits.wave),
-               make_ones(k, place),
-               {k.sgpr("first key of the tile"), limits.all, limits.wave, place.lane},
-               key_read_address(k, plan, place),
-               value_read_address(k, plan, place),
-               k.sgpr("LDS buffer of the tile"),
-               k.sgpr("LDS buffer of the tile before"),
-               k.sgpr("keys of tiles seen whole"),
-               k.arrival(),
-               {k.arrival(), k.arrival(), k.arrival(), k.arrival()},
-               k.agpr<32>("K and V fragments"),
-               plan.config.skip_zero_blocks ? std::optional(k.sgpr("blocks without a probability")) : std::nullopt};
+                const ScoreScale& scale, const Limits& limits, const std::vector<Tile>& tiles, std::size_t fragments) {
+  Walk w{plan,
+         args,
+         limits,
+         key_source(k, plan, args, place),
+         value_source(k, plan, args, place),
+         tiles,
+         scale,
+         start_moving(k, plan, limits.wave),
+         make_ones(k, place),
+         {k.sgpr("first key of the tile"), limits.all, limits.wave, place.lane},
+         key_read_address(k, plan, place),
+         value_read_address(k, plan, place),
+         k.sgpr("LDS buffer of the tile"),
+         k.sgpr("LDS buffer of the tile before"),
+         k.sgpr("keys of tiles seen whole"),
+         k.arrival(),
+         {},
+         {},
+         plan.config.skip_zero_blocks ? std::optional(k.sgpr("blocks without a probability")) : std::nullopt};
+  for (std::size_t i = 0; i < fragments; ++i) {
+    w.fragments.push_back(k.agpr<8>("K or V fragment"));
+    w.first_fragments.push_back(k.arrival());
+  }
   k.s_and_b32(w.whole, limits.all, -plan.keys_per_tile);
   k.s_mov_b32(w.sight.tile_key, 0);
   k.s_mov_b32(w.scored_buffer, 0);
@@ -79,19 +87,27 @@ Walk start_walk(Builder& k, const AttentionPlan& plan, const Arguments& args, co
   return w;
 }
 
-Errands fetch_errands(Builder& k, const Walk& w) {
-  const int keys_on = 2 * w.plan.keys_per_tile, values_on = w.plan.keys_per_tile;
-  return {[&k, &w, keys_on] { bound_next(k, w, w.keys, keys_on); },
-          [&k, &w, keys_on] { fetch_next(k, w, w.keys, keys_on, w.weighed_buffer); },
-          [&k, &w] { next_tile(k, w.keys); },
-          [&k, &w, values_on] { bound_next(k, w, w.values, values_on); },
-          [&k, &w, values_on] {
-            const auto scope = k.scope();
-            const S<1> buffer = k.sgpr("third buffer");
-            third_buffer(k, w, buffer);
-            fetch_next(k, w, w.values, values_on, buffer);
-          },
-          [&k, &w] { next_tile(k, w.values); }};
+Errands fetch_errands(Builder& k, const Walk& w, bool split) {
+  Errands list;
+  // `with_buffer` calls what it is given with the LDS buffer that the tile goes to.
+  const auto add = [&](const TileSource& source, int keys_on, auto with_buffer) {
+    const std::size_t slices = source.slices.size();
+    const std::size_t at_once = split ? 1 : slices;
+    list.push_back([&k, &w, &source, keys_on] { bound_next(k, w, source, keys_on); });
+    for (std::size_t first = 0; first < slices; first += at_once)
+      list.push_back([&k, &w, &source, keys_on, with_buffer, first, end = first + at_once] {
+        with_buffer([&](S<1> buffer) { fetch_next(k, w, source, keys_on, buffer, first, end); });
+      });
+    list.push_back([&k, &source] { next_tile(k, source); });
+  };
+  add(w.keys, 2 * w.plan.keys_per_tile, [&w](auto fetch) { fetch(w.weighed_buffer); });
+  add(w.values, w.plan.keys_per_tile, [&k, &w](auto fetch) {
+    const auto scope = k.scope();
+    const S<1> buffer = k.sgpr("third buffer");
+    third_buffer(k, w, buffer);
+    fetch(buffer);
+  });
+  return list;
 }
 
 void step_on(Builder& k, const Walk& w) {
@@ -177,24 +193,47 @@ void serve_others(Builder& k, const Walk& w, int barriers_a_trip) {
 }
 
 void read_first_fragments(Builder& k, const Walk& w, const MatrixSteps& steps) {
-  for (std::size_t i = 0; i < fragments_ahead; ++i) k.join(w.first_fragments[i], steps[i].read(w.fragment(i)));
+  for (std::size_t i = 0; i < w.fragments.size(); ++i) k.join(w.first_fragments[i], steps[i].read(w.fragment(i)));
 }
 
-void multiply(Builder& k, const Walk& w, const MatrixSteps& steps, const Errands& list) {
-  std::vector<Token> arriving(steps.size());
-  k.s_setprio(1);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (i < fragments_ahead)
+std::vector<Errand> after_each(const Errands& list) {
+  std::vector<Errand> errands;
+  for (std::size_t i = 0; i < list.size(); ++i) errands.push_back({i + 1, list[i]});
+  return errands;
+}
+
+void multiply(Builder& k, const Walk& w, const MatrixSteps& steps, const std::vector<Errand>& errands,
+              const Course& course) {
+  const std::size_t n = steps.size(), ahead = w.fragments.size();
+  // The barrier stands before this step. All operands have come then: behind it LDS may be written again.
+  const std::size_t over = n - (course.barrier ? course.hand_over : 0);
+  std::vector<Token> arriving(n);
+  auto errand = errands.begin();
+  const auto run_errands = [&](std::size_t before) {
+    const auto first = errand;
+    for (; errand != errands.end() && errand->before <= before; ++errand) errand->run();
+    if (errand != first) k.settle();
+  };
+  if (course.priority > 0) k.s_setprio(course.priority);
+  for (std::size_t i = 0; i < n; ++i) {
+    run_errands(i);
+    if (i == over) {
+      Token rest;
+      for (std::size_t left = over; left < n; ++left) rest |= arriving[left];
+      k.wait(rest);
+      k.s_setprio(course.priority + 1);  // ahead of the other wave's
+      k.s_barrier();
+    }
+    if (i < ahead)
       k.wait(w.first_fragments[i]);
-    else
+    else if (i < over)
       k.wait(arriving[i]);
     for (const auto& multiply_tile : steps[i].multiply) multiply_tile(w.fragment(i));
-    if (const std::size_t next = i + fragments_ahead; next < steps.size())
-      arriving[next] = steps[next].read(w.fragment(next));
-    if (i < list.size()) list[i]();
+    if (const std::size_t next = i + ahead; next < n) arriving[next] = steps[next].read(w.fragment(next));
   }
-  for (std::size_t i = steps.size(); i < list.size(); ++i) list[i]();
-  k.s_setprio(0);
+  run_errands(std::numeric_limits<std::size_t>::max());
+  if (course.priority > 0 || over < n) k.s_setprio(0);
+  if (course.barrier && over == n) k.s_barrier();
 }
 
 }  // namespace zyfa::schedules

@@ -89,6 +89,22 @@ TEST_CASE("zyfa-gen's other outputs", "[quick][commands]") {
     const ProcessResult result = gen({"--config", "shape.json", "--lse", "--json"}, directory.path());
     CHECK(nlohmann::json::parse(result.out).at("symbol") == "zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950");
   }
+  SECTION("--schedule by name") {
+    const auto json =
+        nlohmann::json::parse(gen({"--head-dim", "128", "--schedule", "ping-pong", "--json"}, directory.path()).out);
+    CHECK(json.at("symbol") == "zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_ping_pong_gfx950");
+    CHECK(json.at("schedule").at("family") == "ping-pong");
+    CHECK(json.at("schedule").at("chosen") == "by name");
+  }
+  SECTION("--tune, cut short") {
+    const ProcessResult result = gen({"--tune", "--head-dim", "128", "--time-budget", "0", "--json"}, directory.path());
+    const auto json = nlohmann::json::parse(result.out);
+    CHECK(json.at("candidates") >= 1);
+    CHECK(json.at("complete") == false);
+    CHECK(json.at("record").at("score") <= 1);
+    const std::string stem = "hd128x128_fp8_e4m3fn_lean_causal_ping-pong";
+    CHECK(files_in(directory.path()) == std::vector<std::string>{stem + ".json", stem + ".tuning"});
+  }
   SECTION("--list") {
     check_holds(gen({"--list"}).out, {"--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax lean",
                                       "--head-dim 192 --v-head-dim 128 --softmax exact"});
@@ -121,6 +137,11 @@ TEST_CASE("zyfa-gen refuses in one line and leaves nothing", "[quick][commands]"
   refused({"--head-dim", "128", "--v-head-dim", "64"}, {"value head dim 64", "accepted"});
   refused({"--head-dim", "128", "--dtype", "bf16"}, {"bf16", "accepted", "fp8"});
   refused({"--head-dim", "128", "--softmax", "hard"}, {"hard", "accepted", "lean, exact"});
+  refused({"--head-dim", "128", "--schedule", "fast"}, {"fast", "accepted: auto, ping-pong"});
+  refused({"--head-dim", "128", "--time-budget", "5"}, {"--time-budget", "--tune"});
+  refused({"--tune", "--head-dim", "128", "--time-budget", "-5"}, {"-5", "negative"});
+  refused({"--tune", "--head-dim", "128", "--machine", "optimistic"}, {"--tune", "--machine"});
+  refused({"--tune"}, {"--head-dim", "--config"});
   refused({"--head-dim", "128", "--cov", "4"}, {"4", "accepted", "5, 6"});
   refused({"--head-dim", "wide"}, {"--head-dim", "wide"});
   refused({"--head-dim", "128", "--fast"}, {"--fast", "--help"});

@@ -160,10 +160,11 @@ TEST_CASE("Sweep: 200 shapes leave nothing undefined", "[sweep]") {
     const auto [all, kv] = heads[static_cast<std::size_t>(below(queries * keys > 200'000 ? 1 : 8))];
     const AttentionShape shape = shape_for(configs[which], queries, keys, all, kv, 1 + below(2));
     CAPTURE(kernels[which].manifest.symbol, queries, keys, all, kv, shape.batch);
+    // What rounding BF16 queries costs grows with sigma: zyfa-run's tolerances are for 2.
+    const double sigma = 0.5 + below(4) * (configs[which].q_dtype == generator::QueryType::bf16 ? 0.5 : 1);
     const Comparison c =
-        run_and_compare(kernels[which],
-                        make_inputs(shape, InputKind::gaussian, 0.5 + below(4), static_cast<std::uint64_t>(i),
-                                    suited(configs[which], {.distinct_descales = true})))
+        run_and_compare(kernels[which], make_inputs(shape, InputKind::gaussian, sigma, static_cast<std::uint64_t>(i),
+                                                    suited(configs[which], {.distinct_descales = true})))
             .comparison;
     CHECK(c.passed);
   }
