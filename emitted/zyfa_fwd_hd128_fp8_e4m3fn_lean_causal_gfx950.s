@@ -9,6 +9,13 @@
 ;   s[8:15]      pointers of q k v o
 ;   s[16:39]     strides of q k v o: row head batch
 ;   s[40:43]     seqlen_q seqlen_k heads_per_kv_head softmax_scale
+;   s5           query heads
+;   s6           workgroups of a head
+;   s7           workgroups of a batch entry
+;   s44          number of the work
+;   s45          die
+;   s46          part of a number
+;   s47          head of the work
 ;   s5           wave
 ;   s6           first query of the workgroup
 ;   s7           first query of the wave
@@ -17,25 +24,27 @@
 ;   s46          codes of a score
 ;   s47          q_descale
 ;   s48          k_descale
-;   s[50:51]     address of values per head
-;   s[52:55]     strides of head and batch
-;   s[56:57]     index * stride
-;   s[56:57]     index * stride
-;   s[50:51]     address of values per head
-;   s[52:55]     strides of head and batch
-;   s[56:57]     index * stride
-;   s[56:57]     index * stride
+;   s[50:51]     address of a value per head
+;   s[52:53]     address of values per head
+;   s[56:59]     strides of head and batch
+;   s[54:55]     index * stride
+;   s[54:55]     index * stride
+;   s[52:53]     address of a value per head
+;   s[54:55]     address of values per head
+;   s[56:59]     strides of head and batch
+;   s[60:61]     index * stride
+;   s[60:61]     index * stride
 ;   s47          workgroup x
 ;   s48          tiles of queries
 ;   s48          keys that all rows of the wave see
 ;   s49          keys that some row of the wave sees
 ;   s50          keys that some row of the workgroup sees
 ;   s51          seqlen_k - seqlen_q
-;   s[52:53]     Q of the head
-;   s[54:55]     index * stride
-;   s[54:55]     index * stride
-;   s[56:59]     Q resource
-;   s[54:55]     index * stride
+;   s[52:55]     Q resource
+;   s[56:57]     Q of the head
+;   s[58:59]     index * stride
+;   s[58:59]     index * stride
+;   s[58:59]     index * stride
 ;   s51          queries that exist
 ;   s[52:55]     K tile resource
 ;   s51          bytes of a K tile
@@ -89,26 +98,20 @@
 ;   s[72:73]     visible 1
 ;   s[74:75]     visible 2
 ;   s[76:77]     visible 3
-;   s68          first key of the tile sent for
 ;   s68          first key of the block
 ;   s[70:71]     visible 0
 ;   s[72:73]     visible 1
 ;   s[74:75]     visible 2
 ;   s[76:77]     visible 3
 ;   s68          first key of the block
-;   s68          first key of the block
 ;   s68          rows left
-;   s68          third buffer
-;   s69          first key of the tile sent for
+;   s68          first key of the block
 ;   s68          third buffer
 ;   s69          first key of the tile sent for
 ;   s68          next buffer
 ;   s68          rows left
 ;   s68          first key of the tile sent for
-;   s68          first key of the tile sent for
 ;   s68          rows left
-;   s68          third buffer
-;   s69          first key of the tile sent for
 ;   s68          third buffer
 ;   s69          first key of the tile sent for
 ;   s68          next buffer
@@ -128,10 +131,9 @@
 ;   s[72:73]     visible 1
 ;   s[74:75]     visible 2
 ;   s[76:77]     visible 3
+;   s68          first key of the block
+;   s68          first key of the block
 ;   s68          rows left
-;   s68          first key of the block
-;   s68          first key of the block
-;   s68          first key of the tile sent for
 ;   s68          first key of the block
 ;   s[70:71]     visible 0
 ;   s[72:73]     visible 1
@@ -150,8 +152,6 @@
 ;   s69          first key of the tile sent for
 ;   s68          first key of the half
 ;   s68          first key of the half
-;   s68          third buffer
-;   s69          first key of the tile sent for
 ;   s68          first key of the half
 ;   s68          first key of the half
 ;   s68          next buffer
@@ -162,7 +162,6 @@
 ;   s[74:75]     rows above their reference
 ;   s[76:77]     rows whose maximum weighs
 ;   s68          rows left
-;   s68          first key of the tile sent for
 ;   s68          first key of the half
 ;   s68          first key of the half
 ;   s68          first key of the tile sent for
@@ -171,14 +170,9 @@
 ;   s68          rows left
 ;   s68          third buffer
 ;   s69          first key of the tile sent for
-;   s68          third buffer
-;   s69          first key of the tile sent for
 ;   s68          rows left
 ;   s68          first key of the tile sent for
-;   s68          first key of the tile sent for
 ;   s68          rows left
-;   s68          third buffer
-;   s69          first key of the tile sent for
 ;   s68          third buffer
 ;   s69          first key of the tile sent for
 ;   s68          next buffer
@@ -192,13 +186,16 @@
 ;   s[70:71]     index * stride
 ;   s[72:75]     O resource
 ;   s70          v_descale
-;   s[76:77]     address of values per head
+;   s[76:77]     address of a value per head
+;   s[78:79]     address of values per head
 ;   s[80:83]     strides of head and batch
-;   s[78:79]     index * stride
-;   s[78:79]     index * stride
+;   s[84:85]     index * stride
+;   s[84:85]     index * stride
 ;   s[76:77]     index * stride
 ;   s71          queries that exist
 ;   v0           work-item
+;   v1           dividend
+;   v2           divisor
 ;   v1           lane
 ;   v2           dividend
 ;   v3           divisor
@@ -211,9 +208,9 @@
 ;   v8           octaves of a score
 ;   v7           keys that the lane's row sees
 ;   v8           seqlen_k
-;   v8           Q address
-;   v9           part of an address
 ;   v[8:71]      S
+;   v72          Q address
+;   v73          part of an address
 ;   v[72:87]     P
 ;   v[88:103]    minus the row's reference
 ;   v104         row total
@@ -260,10 +257,6 @@
 ;   v193         code of a score of 0, fixed point
 ;   v193         other half's maximum
 ;   v194         other half's maximum
-;   v195         2^exponent
-;   v196         2^exponent
-;   v193         weight of the largest score
-;   v194         weight of the largest score
 ;   v193         code of a score of 0, fixed point
 ;   v193         rise over the reference
 ;   v194         2^-octaves of the rise
@@ -279,17 +272,11 @@
 ;   v194         score of a hidden key
 ;   v193         other half's maximum
 ;   v194         other half's maximum
-;   v195         2^exponent
-;   v196         2^exponent
-;   v193         weight of the largest score
-;   v194         weight of the largest score
 ;   v193         code of a score of 0, fixed point
 ;   v193         rise over the reference
 ;   v194         2^-octaves of the rise
 ;   v194         octaves of the rise
 ;   v194         code of a score of 0, fixed point
-;   v193         2^exponent
-;   v194         2^exponent
 ;   v193         O address
 ;   v194         lane / 32
 ;   v195         v_descale / total
@@ -315,155 +302,220 @@
 .file 8 "schedules/ping_pong.cpp"
 .file 9 "schedules/output.cpp"
 zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950:
-  .loc 1 16 0
-  s_load_dwordx8 s[8:15], s[0:1], 0x0                                    ; schedules/arguments.cpp:16
-  .loc 1 17 0
-  s_load_dwordx16 s[16:31], s[0:1], 0x40                                 ; schedules/arguments.cpp:17
   .loc 1 18 0
-  s_load_dwordx8 s[32:39], s[0:1], 0x80                                  ; schedules/arguments.cpp:18
+  s_load_dwordx8 s[8:15], s[0:1], 0x0                                    ; schedules/arguments.cpp:18
   .loc 1 19 0
-  s_load_dwordx4 s[40:43], s[0:1], 0xe0                                  ; schedules/arguments.cpp:19
+  s_load_dwordx16 s[16:31], s[0:1], 0x40                                 ; schedules/arguments.cpp:19
   .loc 1 20 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:20
-  .loc 1 66 0
-  v_lshrrev_b32_e32 v1, 6, v0                                            ; schedules/arguments.cpp:66
-  .loc 1 67 0
-  s_nop 0                                                                ; schedules/arguments.cpp:67
-  .loc 1 68 0
-  v_readfirstlane_b32 s5, v1                                             ; schedules/arguments.cpp:68
+  s_load_dwordx8 s[32:39], s[0:1], 0x80                                  ; schedules/arguments.cpp:20
+  .loc 1 21 0
+  s_load_dwordx4 s[40:43], s[0:1], 0xe0                                  ; schedules/arguments.cpp:21
+  .loc 1 22 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:22
   .loc 1 69 0
-  v_and_b32_e32 v1, 63, v0                                               ; schedules/arguments.cpp:69
-  .loc 1 48 0
-  v_cvt_f32_u32_e32 v3, s42                                              ; schedules/arguments.cpp:48
-  .loc 1 49 0
-  v_cvt_f32_u32_e32 v2, s3                                               ; schedules/arguments.cpp:49
-  .loc 1 50 0
-  v_rcp_f32_e32 v3, v3                                                   ; schedules/arguments.cpp:50
-  .loc 1 51 0
-  v_add_f32_e32 v2, 0.5, v2                                              ; schedules/arguments.cpp:51
-  .loc 1 52 0
-  v_mul_f32_e32 v2, v2, v3                                               ; schedules/arguments.cpp:52
-  .loc 1 53 0
-  v_cvt_u32_f32_e32 v2, v2                                               ; schedules/arguments.cpp:53
-  .loc 1 54 0
-  s_nop 0                                                                ; schedules/arguments.cpp:54
-  .loc 1 55 0
-  v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:55
-  .loc 2 53 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:53
-  .loc 2 54 0
-  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:54
-  .loc 2 55 0
-  v_mov_b32_e32 v4, 0x4b00001b                                           ; schedules/softmax.cpp:55
-  .loc 2 56 0
-  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:56
-  .loc 2 60 0
-  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:60
-  .loc 1 34 0
-  s_load_dwordx2 s[50:51], s[0:1], 0x28                                  ; schedules/arguments.cpp:34
-  .loc 1 35 0
-  s_load_dwordx4 s[52:55], s[0:1], 0xb0                                  ; schedules/arguments.cpp:35
-  .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s56, s4, s54                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s4, s54                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s4, s55                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s56, s44, s52                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s44, s52                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s44, s53                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 104 0
-  s_load_dword s47, s[50:51], 0x0                                        ; schedules/arguments.cpp:104
-  .loc 1 33 0
-  s_nop 0                                                                ; schedules/arguments.cpp:33
-  .loc 1 34 0
-  s_load_dwordx2 s[50:51], s[0:1], 0x30                                  ; schedules/arguments.cpp:34
-  .loc 1 35 0
-  s_load_dwordx4 s[52:55], s[0:1], 0xc0                                  ; schedules/arguments.cpp:35
-  .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s56, s4, s54                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s4, s54                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s4, s55                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s56, s44, s52                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s44, s52                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s44, s53                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 104 0
-  s_load_dword s48, s[50:51], 0x0                                        ; schedules/arguments.cpp:104
-  .loc 1 126 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:126
-  .loc 1 127 0
-  v_mov_b32_e32 v7, s43                                                  ; schedules/arguments.cpp:127
-  .loc 1 128 0
-  v_mul_f32_e32 v7, s47, v7                                              ; schedules/arguments.cpp:128
-  .loc 1 129 0
-  v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:129
-  .loc 1 130 0
-  v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:130
-  .loc 2 65 0
-  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:65
-  .loc 2 66 0
-  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:66
-  .loc 2 67 0
-  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:67
-  .loc 2 68 0
-  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:68
-  .loc 2 70 0
-  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:70
-  .loc 2 71 0
-  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:71
-  .loc 3 36 0
-  s_mov_b32 s47, s2                                                      ; schedules/query_tiles.cpp:36
-  .loc 3 14 0
-  s_add_u32 s48, s40, 0xff                                               ; schedules/query_tiles.cpp:14
-  .loc 3 15 0
-  s_lshr_b32 s48, s48, 8                                                 ; schedules/query_tiles.cpp:15
-  .loc 3 16 0
-  s_sub_u32 s48, s48, 1                                                  ; schedules/query_tiles.cpp:16
-  .loc 3 17 0
-  s_sub_u32 s2, s48, s2                                                  ; schedules/query_tiles.cpp:17
-second_tile:
+  s_load_dword s5, s[0:1], 0xf0                                          ; schedules/arguments.cpp:69
+  .loc 1 72 0
+  s_add_u32 s6, s40, 0x1ff                                               ; schedules/arguments.cpp:72
+  .loc 1 73 0
+  s_lshr_b32 s6, s6, 9                                                   ; schedules/arguments.cpp:73
+  .loc 1 74 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:74
   .loc 1 75 0
-  s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:75
+  s_mul_hi_u32 s46, s5, s6                                               ; schedules/arguments.cpp:75
   .loc 1 76 0
-  s_mul_i32 s7, s5, 32                                                   ; schedules/arguments.cpp:76
+  s_mul_i32 s7, s5, s6                                                   ; schedules/arguments.cpp:76
   .loc 1 77 0
-  s_add_u32 s7, s7, s6                                                   ; schedules/arguments.cpp:77
+  s_cmp_lg_u32 s46, 0                                                    ; schedules/arguments.cpp:77
+  .loc 1 78 0
+  s_cbranch_scc1 order_of_the_grid                                       ; schedules/arguments.cpp:78
+  .loc 1 79 0
+  s_cmp_le_u32 s7, 0x100000                                              ; schedules/arguments.cpp:79
+  .loc 1 80 0
+  s_cbranch_scc0 order_of_the_grid                                       ; schedules/arguments.cpp:80
+  .loc 1 83 0
+  s_mul_i32 s44, s3, s6                                                  ; schedules/arguments.cpp:83
+  .loc 1 84 0
+  s_add_u32 s44, s44, s2                                                 ; schedules/arguments.cpp:84
+  .loc 1 85 0
+  s_and_b32 s45, s44, 7                                                  ; schedules/arguments.cpp:85
+  .loc 1 86 0
+  s_lshr_b32 s44, s44, 3                                                 ; schedules/arguments.cpp:86
+  .loc 1 87 0
+  s_lshr_b32 s46, s7, 3                                                  ; schedules/arguments.cpp:87
+  .loc 1 88 0
+  s_mul_i32 s46, s46, s45                                                ; schedules/arguments.cpp:88
+  .loc 1 89 0
+  s_add_u32 s44, s44, s46                                                ; schedules/arguments.cpp:89
+  .loc 1 90 0
+  s_and_b32 s46, s7, 7                                                   ; schedules/arguments.cpp:90
+  .loc 1 91 0
+  s_min_u32 s46, s46, s45                                                ; schedules/arguments.cpp:91
+  .loc 1 92 0
+  s_add_u32 s44, s44, s46                                                ; schedules/arguments.cpp:92
+  .loc 1 49 0
+  v_cvt_f32_u32_e32 v2, s6                                               ; schedules/arguments.cpp:49
+  .loc 1 50 0
+  v_cvt_f32_u32_e32 v1, s44                                              ; schedules/arguments.cpp:50
+  .loc 1 51 0
+  v_rcp_f32_e32 v2, v2                                                   ; schedules/arguments.cpp:51
+  .loc 1 52 0
+  v_add_f32_e32 v1, 0.5, v1                                              ; schedules/arguments.cpp:52
+  .loc 1 53 0
+  v_mul_f32_e32 v1, v1, v2                                               ; schedules/arguments.cpp:53
+  .loc 1 54 0
+  v_cvt_u32_f32_e32 v1, v1                                               ; schedules/arguments.cpp:54
+  .loc 1 55 0
+  s_nop 0                                                                ; schedules/arguments.cpp:55
+  .loc 1 56 0
+  v_readfirstlane_b32 s47, v1                                            ; schedules/arguments.cpp:56
+  .loc 1 93 0
+  s_mov_b32 s3, s47                                                      ; schedules/arguments.cpp:93
+  .loc 1 94 0
+  s_mul_i32 s46, s3, s6                                                  ; schedules/arguments.cpp:94
+  .loc 1 95 0
+  s_sub_u32 s2, s44, s46                                                 ; schedules/arguments.cpp:95
+order_of_the_grid:
+  .loc 1 104 0
+  v_lshrrev_b32_e32 v1, 6, v0                                            ; schedules/arguments.cpp:104
+  .loc 1 105 0
+  s_nop 0                                                                ; schedules/arguments.cpp:105
+  .loc 1 106 0
+  v_readfirstlane_b32 s5, v1                                             ; schedules/arguments.cpp:106
+  .loc 1 107 0
+  v_and_b32_e32 v1, 63, v0                                               ; schedules/arguments.cpp:107
+  .loc 1 49 0
+  v_cvt_f32_u32_e32 v3, s42                                              ; schedules/arguments.cpp:49
+  .loc 1 50 0
+  v_cvt_f32_u32_e32 v2, s3                                               ; schedules/arguments.cpp:50
+  .loc 1 51 0
+  v_rcp_f32_e32 v3, v3                                                   ; schedules/arguments.cpp:51
+  .loc 1 52 0
+  v_add_f32_e32 v2, 0.5, v2                                              ; schedules/arguments.cpp:52
+  .loc 1 53 0
+  v_mul_f32_e32 v2, v2, v3                                               ; schedules/arguments.cpp:53
+  .loc 1 54 0
+  v_cvt_u32_f32_e32 v2, v2                                               ; schedules/arguments.cpp:54
+  .loc 1 55 0
+  s_nop 0                                                                ; schedules/arguments.cpp:55
+  .loc 1 56 0
+  v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:56
+  .loc 2 57 0
+  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:57
+  .loc 2 58 0
+  v_mov_b32_e32 v4, 0x4b000067                                           ; schedules/softmax.cpp:58
+  .loc 2 59 0
+  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:59
+  .loc 2 63 0
+  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:63
+  .loc 2 74 0
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:74
+  .loc 1 35 0
+  s_load_dwordx2 s[52:53], s[0:1], 0x28                                  ; schedules/arguments.cpp:35
+  .loc 1 36 0
+  s_load_dwordx4 s[56:59], s[0:1], 0xb0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 141 0
+  s_mov_b64 s[50:51], s[52:53]                                           ; schedules/arguments.cpp:141
+  .loc 1 121 0
+  s_mul_i32 s54, s4, s58                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s55, s4, s58                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s50, s50, s54                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s51, s51, s55                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s54, s4, s59                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s51, s51, s54                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s54, s44, s56                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s55, s44, s56                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s50, s50, s54                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s51, s51, s55                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s54, s44, s57                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s51, s51, s54                                                ; schedules/arguments.cpp:126
+  .loc 1 35 0
+  s_load_dwordx2 s[54:55], s[0:1], 0x30                                  ; schedules/arguments.cpp:35
+  .loc 1 36 0
+  s_load_dwordx4 s[56:59], s[0:1], 0xc0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 141 0
+  s_mov_b64 s[52:53], s[54:55]                                           ; schedules/arguments.cpp:141
+  .loc 1 121 0
+  s_mul_i32 s60, s4, s58                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s61, s4, s58                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s52, s52, s60                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s53, s53, s61                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s60, s4, s59                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s53, s53, s60                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s60, s44, s56                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s61, s44, s56                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s52, s52, s60                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s53, s53, s61                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s60, s44, s57                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s53, s53, s60                                                ; schedules/arguments.cpp:126
+  .loc 1 172 0
+  s_load_dword s47, s[50:51], 0x0                                        ; schedules/arguments.cpp:172
+  .loc 1 173 0
+  s_load_dword s48, s[52:53], 0x0                                        ; schedules/arguments.cpp:173
+  .loc 1 174 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:174
+  .loc 1 175 0
+  v_mov_b32_e32 v7, s43                                                  ; schedules/arguments.cpp:175
+  .loc 1 176 0
+  v_mul_f32_e32 v7, s47, v7                                              ; schedules/arguments.cpp:176
+  .loc 1 177 0
+  v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:177
+  .loc 1 178 0
+  v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:178
+  .loc 2 78 0
+  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:78
+  .loc 2 79 0
+  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:79
+  .loc 2 80 0
+  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:80
+  .loc 2 81 0
+  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:81
+  .loc 2 83 0
+  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:83
+  .loc 2 84 0
+  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:84
+  .loc 3 40 0
+  s_mov_b32 s47, s2                                                      ; schedules/query_tiles.cpp:40
+  .loc 3 16 0
+  s_add_u32 s48, s40, 0xff                                               ; schedules/query_tiles.cpp:16
+  .loc 3 17 0
+  s_lshr_b32 s48, s48, 8                                                 ; schedules/query_tiles.cpp:17
+  .loc 3 18 0
+  s_sub_u32 s48, s48, 1                                                  ; schedules/query_tiles.cpp:18
+  .loc 3 19 0
+  s_sub_u32 s2, s48, s2                                                  ; schedules/query_tiles.cpp:19
+second_tile:
+  .loc 1 113 0
+  s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:113
+  .loc 1 114 0
+  s_mul_i32 s7, s5, 32                                                   ; schedules/arguments.cpp:114
+  .loc 1 115 0
+  s_add_u32 s7, s7, s6                                                   ; schedules/arguments.cpp:115
   .loc 4 45 0
   s_sub_i32 s51, s41, s40                                                ; schedules/limits.cpp:45
   .loc 4 21 0
@@ -512,73 +564,73 @@ second_tile:
   v_add3_u32 v7, v7, 1, s51                                              ; schedules/limits.cpp:54
   .loc 4 55 0
   v_min_i32_e32 v7, v7, v8                                               ; schedules/limits.cpp:55
-  .loc 1 93 0
-  s_mov_b64 s[52:53], s[8:9]                                             ; schedules/arguments.cpp:93
-  .loc 1 83 0
-  s_mul_i32 s54, s4, s20                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s55, s4, s20                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s52, s52, s54                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s53, s53, s55                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s54, s4, s21                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s53, s53, s54                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s54, s3, s18                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s55, s3, s18                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s52, s52, s54                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s53, s53, s55                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s54, s3, s19                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s53, s53, s54                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s54, s7, s16                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s55, s7, s16                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s52, s52, s54                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s53, s53, s55                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s54, s7, s17                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s53, s53, s54                                                ; schedules/arguments.cpp:88
-  .loc 1 109 0
-  s_sub_i32 s51, s40, s7                                                 ; schedules/arguments.cpp:109
-  .loc 1 110 0
-  s_max_i32 s51, s51, 0                                                  ; schedules/arguments.cpp:110
-  .loc 1 111 0
-  s_min_i32 s51, s51, 32                                                 ; schedules/arguments.cpp:111
-  .loc 1 116 0
-  s_mov_b64 s[56:57], s[52:53]                                           ; schedules/arguments.cpp:116
-  .loc 1 117 0
-  s_mul_i32 s58, s51, s16                                                ; schedules/arguments.cpp:117
-  .loc 1 118 0
-  s_mov_b32 s59, 0x20000                                                 ; schedules/arguments.cpp:118
-  .loc 5 227 0
-  v_and_b32_e32 v8, 31, v1                                               ; schedules/tiles.cpp:227
-  .loc 5 228 0
-  v_mul_lo_u32 v8, v8, s16                                               ; schedules/tiles.cpp:228
+  .loc 1 131 0
+  s_mov_b64 s[56:57], s[8:9]                                             ; schedules/arguments.cpp:131
+  .loc 1 121 0
+  s_mul_i32 s58, s4, s20                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s59, s4, s20                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s58, s4, s21                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s58, s3, s18                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s59, s3, s18                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s58, s3, s19                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s58, s7, s16                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s59, s7, s16                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s58, s7, s17                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:126
+  .loc 1 154 0
+  s_sub_i32 s51, s40, s7                                                 ; schedules/arguments.cpp:154
+  .loc 1 155 0
+  s_max_i32 s51, s51, 0                                                  ; schedules/arguments.cpp:155
+  .loc 1 156 0
+  s_min_i32 s51, s51, 32                                                 ; schedules/arguments.cpp:156
+  .loc 1 161 0
+  s_mov_b64 s[52:53], s[56:57]                                           ; schedules/arguments.cpp:161
+  .loc 1 162 0
+  s_mul_i32 s54, s51, s16                                                ; schedules/arguments.cpp:162
+  .loc 1 163 0
+  s_mov_b32 s55, 0x20000                                                 ; schedules/arguments.cpp:163
+  .loc 5 224 0
+  v_and_b32_e32 v72, 31, v1                                              ; schedules/tiles.cpp:224
+  .loc 5 225 0
+  v_mul_lo_u32 v72, v72, s16                                             ; schedules/tiles.cpp:225
   .loc 5 20 0
-  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:20
+  v_bfe_u32 v73, v1, 5, 1                                                ; schedules/tiles.cpp:20
   .loc 5 21 0
-  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v73, 16, v73                                         ; schedules/tiles.cpp:21
   .loc 5 35 0
-  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:35
-  .loc 5 232 0
-  buffer_load_dwordx4 a[0:3], v8, s[56:59], 0 offen                      ; schedules/tiles.cpp:232
-  buffer_load_dwordx4 a[4:7], v8, s[56:59], 0 offen offset:32
-  buffer_load_dwordx4 a[8:11], v8, s[56:59], 0 offen offset:64
-  buffer_load_dwordx4 a[12:15], v8, s[56:59], 0 offen offset:96
-  .loc 2 81 0
-  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:81
+  v_add_u32_e32 v72, v72, v73                                            ; schedules/tiles.cpp:35
+  .loc 5 238 0
+  buffer_load_dwordx4 a[0:3], v72, s[52:55], 0 offen                     ; schedules/tiles.cpp:238
+  buffer_load_dwordx4 a[4:7], v72, s[52:55], 0 offen offset:32
+  buffer_load_dwordx4 a[8:11], v72, s[52:55], 0 offen offset:64
+  buffer_load_dwordx4 a[12:15], v72, s[52:55], 0 offen offset:96
+  .loc 2 94 0
+  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:94
   v_mov_b32_e32 v89, 0
   v_mov_b32_e32 v90, 0
   v_mov_b32_e32 v91, 0
@@ -594,24 +646,24 @@ second_tile:
   v_mov_b32_e32 v101, 0
   v_mov_b32_e32 v102, 0
   v_mov_b32_e32 v103, 0
-  .loc 2 82 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:82
-  .loc 2 89 0
-  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:89
+  .loc 2 95 0
+  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:95
+  .loc 2 102 0
+  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:102
   v_mov_b32_e32 v107, 0
   v_mov_b32_e32 v108, 0
   v_mov_b32_e32 v109, 0
-  .loc 2 90 0
-  v_mov_b32_e32 v105, 0x4b00007f                                         ; schedules/softmax.cpp:90
-  .loc 2 89 0
-  v_mov_b32_e32 v112, 0                                                  ; schedules/softmax.cpp:89
+  .loc 2 103 0
+  v_mov_b32_e32 v105, 0x4b00007f                                         ; schedules/softmax.cpp:103
+  .loc 2 102 0
+  v_mov_b32_e32 v112, 0                                                  ; schedules/softmax.cpp:102
   v_mov_b32_e32 v113, 0
   v_mov_b32_e32 v114, 0
   v_mov_b32_e32 v115, 0
-  .loc 2 90 0
-  v_mov_b32_e32 v111, 0x4b00007f                                         ; schedules/softmax.cpp:90
-  .loc 6 69 0
-  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:69
+  .loc 2 103 0
+  v_mov_b32_e32 v111, 0x4b00007f                                         ; schedules/softmax.cpp:103
+  .loc 6 72 0
+  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:72
   v_mov_b32_e32 v119, 0
   v_mov_b32_e32 v120, 0
   v_mov_b32_e32 v121, 0
@@ -675,32 +727,32 @@ second_tile:
   v_mov_b32_e32 v179, 0
   v_mov_b32_e32 v180, 0
   v_mov_b32_e32 v181, 0
-  .loc 1 93 0
-  s_mov_b64 s[58:59], s[10:11]                                           ; schedules/arguments.cpp:93
-  .loc 1 83 0
-  s_mul_i32 s60, s4, s26                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s61, s4, s26                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s58, s58, s60                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s59, s59, s61                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s60, s4, s27                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s59, s59, s60                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s60, s44, s24                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s61, s44, s24                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s58, s58, s60                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s59, s59, s61                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s60, s44, s25                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s59, s59, s60                                                ; schedules/arguments.cpp:88
+  .loc 1 131 0
+  s_mov_b64 s[58:59], s[10:11]                                           ; schedules/arguments.cpp:131
+  .loc 1 121 0
+  s_mul_i32 s60, s4, s26                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s61, s4, s26                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s58, s58, s60                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s59, s59, s61                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s60, s4, s27                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s59, s59, s60                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s60, s44, s24                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s61, s44, s24                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s58, s58, s60                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s59, s59, s61                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s60, s44, s25                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s59, s59, s60                                                ; schedules/arguments.cpp:126
   .loc 5 20 0
   v_bfe_u32 v184, v1, 5, 1                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
@@ -751,32 +803,32 @@ second_tile:
   s_mul_i32 s51, s22, 0x80                                               ; schedules/tiles.cpp:64
   .loc 5 65 0
   s_add_u32 s56, s56, 0                                                  ; schedules/tiles.cpp:65
-  .loc 1 93 0
-  s_mov_b64 s[64:65], s[12:13]                                           ; schedules/arguments.cpp:93
-  .loc 1 83 0
-  s_mul_i32 s66, s4, s32                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s67, s4, s32                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s64, s64, s66                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s65, s65, s67                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s66, s4, s33                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s65, s65, s66                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s66, s44, s30                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s67, s44, s30                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s64, s64, s66                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s65, s65, s67                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s66, s44, s31                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s65, s65, s66                                                ; schedules/arguments.cpp:88
+  .loc 1 131 0
+  s_mov_b64 s[64:65], s[12:13]                                           ; schedules/arguments.cpp:131
+  .loc 1 121 0
+  s_mul_i32 s66, s4, s32                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s67, s4, s32                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s64, s64, s66                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s65, s65, s67                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s66, s4, s33                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s65, s65, s66                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s66, s44, s30                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s67, s44, s30                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s64, s64, s66                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s65, s65, s67                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s66, s44, s31                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s65, s65, s66                                                ; schedules/arguments.cpp:126
   .loc 5 20 0
   v_bfe_u32 v186, v1, 3, 1                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
@@ -831,42 +883,42 @@ second_tile:
   s_mul_i32 s57, s28, 0x80                                               ; schedules/tiles.cpp:64
   .loc 5 65 0
   s_add_u32 s58, s58, 0x4100                                             ; schedules/tiles.cpp:65
-  .loc 2 201 0
-  s_flbit_i32_b32 s59, s49                                               ; schedules/softmax.cpp:201
-  .loc 2 202 0
-  s_add_u32 s59, s59, 15                                                 ; schedules/softmax.cpp:202
-  .loc 2 102 0
-  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v191                                     ; schedules/softmax.cpp:103
-  .loc 2 108 0
-  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:108
-  .loc 2 109 0
-  s_nop 0                                                                ; schedules/softmax.cpp:109
-  .loc 2 110 0
-  v_cndmask_b32_e64 v186, 0, v191, s[64:65]                              ; schedules/softmax.cpp:110
-  v_cndmask_b32_e64 v187, 0, v191, s[64:65]
-  .loc 2 102 0
-  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 4, v191                                     ; schedules/softmax.cpp:103
-  .loc 2 108 0
-  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:108
-  .loc 2 109 0
-  s_nop 0                                                                ; schedules/softmax.cpp:109
-  .loc 2 110 0
-  v_cndmask_b32_e64 v188, 0, v191, s[64:65]                              ; schedules/softmax.cpp:110
-  v_cndmask_b32_e64 v189, 0, v191, s[64:65]
-  .loc 2 102 0
-  v_and_b32_e32 v191, 8, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v191                                     ; schedules/softmax.cpp:103
-  .loc 2 113 0
-  v_mov_b32_e32 v191, 0x44444444                                         ; schedules/softmax.cpp:113
-  .loc 2 114 0
-  v_mov_b32_e32 v190, 0xeeeeeeee                                         ; schedules/softmax.cpp:114
+  .loc 2 228 0
+  s_flbit_i32_b32 s59, s49                                               ; schedules/softmax.cpp:228
+  .loc 2 229 0
+  s_add_u32 s59, s59, 15                                                 ; schedules/softmax.cpp:229
+  .loc 2 115 0
+  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:115
   .loc 2 116 0
-  v_cndmask_b32_e64 v190, v190, v191, s[64:65]                           ; schedules/softmax.cpp:116
+  v_cmp_eq_u32_e64 s[64:65], 0, v191                                     ; schedules/softmax.cpp:116
+  .loc 2 121 0
+  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:121
+  .loc 2 122 0
+  s_nop 0                                                                ; schedules/softmax.cpp:122
+  .loc 2 123 0
+  v_cndmask_b32_e64 v186, 0, v191, s[64:65]                              ; schedules/softmax.cpp:123
+  v_cndmask_b32_e64 v187, 0, v191, s[64:65]
+  .loc 2 115 0
+  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:115
+  .loc 2 116 0
+  v_cmp_eq_u32_e64 s[64:65], 4, v191                                     ; schedules/softmax.cpp:116
+  .loc 2 121 0
+  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:121
+  .loc 2 122 0
+  s_nop 0                                                                ; schedules/softmax.cpp:122
+  .loc 2 123 0
+  v_cndmask_b32_e64 v188, 0, v191, s[64:65]                              ; schedules/softmax.cpp:123
+  v_cndmask_b32_e64 v189, 0, v191, s[64:65]
+  .loc 2 115 0
+  v_and_b32_e32 v191, 8, v1                                              ; schedules/softmax.cpp:115
+  .loc 2 116 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v191                                     ; schedules/softmax.cpp:116
+  .loc 2 126 0
+  v_mov_b32_e32 v191, 0x44444444                                         ; schedules/softmax.cpp:126
+  .loc 2 127 0
+  v_mov_b32_e32 v190, 0xeeeeeeee                                         ; schedules/softmax.cpp:127
+  .loc 2 129 0
+  v_cndmask_b32_e64 v190, v190, v191, s[64:65]                           ; schedules/softmax.cpp:129
   .loc 5 20 0
   v_bfe_u32 v191, v1, 0, 3                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
@@ -913,16 +965,16 @@ second_tile:
   v_add_u32_e32 v192, v192, v193                                         ; schedules/tiles.cpp:35
   .loc 5 200 0
   v_add_u32_e32 v192, 0x4100, v192                                       ; schedules/tiles.cpp:200
-  .loc 7 78 0
-  s_and_b32 s67, s48, 0xffffff80                                         ; schedules/walk.cpp:78
   .loc 7 79 0
-  s_mov_b32 s64, 0                                                       ; schedules/walk.cpp:79
+  s_and_b32 s67, s48, 0xffffff80                                         ; schedules/walk.cpp:79
   .loc 7 80 0
-  s_mov_b32 s65, 0                                                       ; schedules/walk.cpp:80
+  s_mov_b32 s64, 0                                                       ; schedules/walk.cpp:80
   .loc 7 81 0
-  s_mov_b32 s66, 0x10400                                                 ; schedules/walk.cpp:81
+  s_mov_b32 s65, 0                                                       ; schedules/walk.cpp:81
   .loc 7 82 0
-  v_mov_b32_e32 v117, v191                                               ; schedules/walk.cpp:82
+  s_mov_b32 s66, 0x10400                                                 ; schedules/walk.cpp:82
+  .loc 7 83 0
+  v_mov_b32_e32 v117, v191                                               ; schedules/walk.cpp:83
   .loc 7 12 0
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
@@ -1020,21 +1072,21 @@ tile_unneeded_3:
   s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
-  .loc 7 85 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:85
-  .loc 8 192 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:192
-  .loc 8 194 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:194
-  .loc 8 197 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:197
+  .loc 7 86 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:86
+  .loc 8 233 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:233
+  .loc 8 235 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:235
+  .loc 8 238 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:238
 other_group:
-  .loc 8 225 0
-  s_cmp_eq_u32 s49, 0                                                    ; schedules/ping_pong.cpp:225
-  .loc 8 226 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:226
-  .loc 8 166 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:166
+  .loc 8 276 0
+  s_cmp_eq_u32 s49, 0                                                    ; schedules/ping_pong.cpp:276
+  .loc 8 277 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:277
+  .loc 8 215 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:215
   .loc 5 206 0
   ds_read_b128 a[16:19], v117                                            ; schedules/tiles.cpp:206
   .loc 5 207 0
@@ -1047,86 +1099,86 @@ other_group:
   ds_read_b128 a[32:35], v117 offset:4160                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[36:39], v117 offset:4192                                ; schedules/tiles.cpp:207
-  .loc 7 216 0
-  s_setprio 1                                                            ; schedules/walk.cpp:216
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 6 107 0
-  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:109
+  .loc 7 217 0
+  s_setprio 1                                                            ; schedules/walk.cpp:217
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 6 110 0
+  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:112
-  .loc 6 113 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:113
-  .loc 6 114 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:114
-  .loc 6 49 0
-  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 6 50 0
-  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
-  .loc 6 51 0
-  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:112
+  .loc 6 115 0
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
+  .loc 6 116 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  .loc 6 117 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:117
   .loc 6 52 0
-  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
-  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:53
+  .loc 6 54 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:54
+  .loc 6 55 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:55
   .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 1, v193
   v_cmp_lt_i32_e64 s[74:75], 2, v193
   v_cmp_lt_i32_e64 s[76:77], 3, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v8, v194, v88, s[70:71]                              ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v8, v194, v88, s[70:71]                              ; schedules/products.cpp:63
   v_cndmask_b32_e64 v9, v194, v89, s[72:73]
   v_cndmask_b32_e64 v10, v194, v90, s[74:75]
   v_cndmask_b32_e64 v11, v194, v91, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 9, v193
   v_cmp_lt_i32_e64 s[74:75], 10, v193
   v_cmp_lt_i32_e64 s[76:77], 11, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v12, v194, v92, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v12, v194, v92, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v13, v194, v93, s[72:73]
   v_cndmask_b32_e64 v14, v194, v94, s[74:75]
   v_cndmask_b32_e64 v15, v194, v95, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 17, v193
   v_cmp_lt_i32_e64 s[74:75], 18, v193
   v_cmp_lt_i32_e64 s[76:77], 19, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v16, v194, v96, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v16, v194, v96, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v17, v194, v97, s[72:73]
   v_cndmask_b32_e64 v18, v194, v98, s[74:75]
   v_cndmask_b32_e64 v19, v194, v99, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 25, v193
   v_cmp_lt_i32_e64 s[74:75], 26, v193
   v_cmp_lt_i32_e64 s[76:77], 27, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v20, v194, v100, s[70:71]                            ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v20, v194, v100, s[70:71]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v21, v194, v101, s[72:73]
   v_cndmask_b32_e64 v22, v194, v102, s[74:75]
   v_cndmask_b32_e64 v23, v194, v103, s[76:77]
-  .loc 6 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 6 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 118 0
-  s_branch block_done                                                    ; schedules/products.cpp:118
+  .loc 6 121 0
+  s_branch block_done                                                    ; schedules/products.cpp:121
 block_seen:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done                                                    ; schedules/products.cpp:121
+  .loc 6 124 0
+  s_branch block_done                                                    ; schedules/products.cpp:124
 block_hidden:
-  .loc 6 123 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:123
+  .loc 6 126 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -1155,86 +1207,86 @@ block_done:
   s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 5 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 6 107 0
-  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:109
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 6 110 0
+  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:112
-  .loc 6 113 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:113
-  .loc 6 114 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:114
-  .loc 6 49 0
-  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 6 50 0
-  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
-  .loc 6 51 0
-  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:112
+  .loc 6 115 0
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
+  .loc 6 116 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  .loc 6 117 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:117
   .loc 6 52 0
-  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
-  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:53
   .loc 6 54 0
-  v_subrev_u32_e32 v193, 32, v193                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:54
+  .loc 6 55 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:55
   .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:56
+  .loc 6 57 0
+  v_subrev_u32_e32 v193, 32, v193                                        ; schedules/products.cpp:57
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 1, v193
   v_cmp_lt_i32_e64 s[74:75], 2, v193
   v_cmp_lt_i32_e64 s[76:77], 3, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v24, v194, v88, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v24, v194, v88, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v25, v194, v89, s[72:73]
   v_cndmask_b32_e64 v26, v194, v90, s[74:75]
   v_cndmask_b32_e64 v27, v194, v91, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 9, v193
   v_cmp_lt_i32_e64 s[74:75], 10, v193
   v_cmp_lt_i32_e64 s[76:77], 11, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v28, v194, v92, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v28, v194, v92, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v29, v194, v93, s[72:73]
   v_cndmask_b32_e64 v30, v194, v94, s[74:75]
   v_cndmask_b32_e64 v31, v194, v95, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 17, v193
   v_cmp_lt_i32_e64 s[74:75], 18, v193
   v_cmp_lt_i32_e64 s[76:77], 19, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v32, v194, v96, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v32, v194, v96, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v33, v194, v97, s[72:73]
   v_cndmask_b32_e64 v34, v194, v98, s[74:75]
   v_cndmask_b32_e64 v35, v194, v99, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 25, v193
   v_cmp_lt_i32_e64 s[74:75], 26, v193
   v_cmp_lt_i32_e64 s[76:77], 27, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v36, v194, v100, s[70:71]                            ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v36, v194, v100, s[70:71]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v37, v194, v101, s[72:73]
   v_cndmask_b32_e64 v38, v194, v102, s[74:75]
   v_cndmask_b32_e64 v39, v194, v103, s[76:77]
-  .loc 6 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 6 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 118 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:118
+  .loc 6 121 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:121
 block_seen_2:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:121
+  .loc 6 124 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:124
 block_hidden_2:
-  .loc 6 123 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 6 126 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -1255,14 +1307,14 @@ block_done_2:
   ds_read_b128 a[24:27], v117 offset:8320                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:8352                                ; schedules/tiles.cpp:207
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 6 107 0
-  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:109
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 6 110 0
+  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
+  .loc 6 112 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:112
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
@@ -1282,15 +1334,21 @@ block_done_3:
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
+  .loc 5 170 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
 tile_unneeded_4:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:109
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
+  .loc 6 112 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:112
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
@@ -1298,86 +1356,86 @@ block_done_4:
   ds_read_b128 a[16:19], v117 offset:12480                               ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:109
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:112
-  .loc 6 113 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:113
-  .loc 6 114 0
-  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:114
-  .loc 6 49 0
-  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 6 50 0
-  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
-  .loc 6 51 0
-  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:112
+  .loc 6 115 0
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
+  .loc 6 116 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  .loc 6 117 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:117
   .loc 6 52 0
-  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
-  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:53
   .loc 6 54 0
-  v_subrev_u32_e32 v193, 64, v193                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:54
+  .loc 6 55 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:55
   .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:56
+  .loc 6 57 0
+  v_subrev_u32_e32 v193, 64, v193                                        ; schedules/products.cpp:57
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 1, v193
   v_cmp_lt_i32_e64 s[74:75], 2, v193
   v_cmp_lt_i32_e64 s[76:77], 3, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v40, v194, v88, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v40, v194, v88, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v41, v194, v89, s[72:73]
   v_cndmask_b32_e64 v42, v194, v90, s[74:75]
   v_cndmask_b32_e64 v43, v194, v91, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 9, v193
   v_cmp_lt_i32_e64 s[74:75], 10, v193
   v_cmp_lt_i32_e64 s[76:77], 11, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v44, v194, v92, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v44, v194, v92, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v45, v194, v93, s[72:73]
   v_cndmask_b32_e64 v46, v194, v94, s[74:75]
   v_cndmask_b32_e64 v47, v194, v95, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 17, v193
   v_cmp_lt_i32_e64 s[74:75], 18, v193
   v_cmp_lt_i32_e64 s[76:77], 19, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v48, v194, v96, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v48, v194, v96, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v49, v194, v97, s[72:73]
   v_cndmask_b32_e64 v50, v194, v98, s[74:75]
   v_cndmask_b32_e64 v51, v194, v99, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 25, v193
   v_cmp_lt_i32_e64 s[74:75], 26, v193
   v_cmp_lt_i32_e64 s[76:77], 27, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v52, v194, v100, s[70:71]                            ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v52, v194, v100, s[70:71]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v53, v194, v101, s[72:73]
   v_cndmask_b32_e64 v54, v194, v102, s[74:75]
   v_cndmask_b32_e64 v55, v194, v103, s[76:77]
-  .loc 6 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 6 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 118 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:118
+  .loc 6 121 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:121
 block_seen_3:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:121
+  .loc 6 124 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:124
 block_hidden_5:
-  .loc 6 123 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 6 126 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -1398,101 +1456,90 @@ block_done_5:
   ds_read_b128 a[24:27], v117 offset:12992                               ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:13024                               ; schedules/tiles.cpp:207
-  .loc 7 30 0
-  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
-  .loc 5 170 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_5:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:109
+  .loc 5 178 0
+  s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
+  .loc 5 179 0
+  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:112
-  .loc 6 113 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:113
-  .loc 6 114 0
-  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:114
-  .loc 6 49 0
-  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 6 50 0
-  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
-  .loc 6 51 0
-  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:112
+  .loc 6 115 0
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
+  .loc 6 116 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  .loc 6 117 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:117
   .loc 6 52 0
-  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
-  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:53
   .loc 6 54 0
-  v_subrev_u32_e32 v193, 0x60, v193                                      ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:54
+  .loc 6 55 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:55
   .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:56
+  .loc 6 57 0
+  v_subrev_u32_e32 v193, 0x60, v193                                      ; schedules/products.cpp:57
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 1, v193
   v_cmp_lt_i32_e64 s[74:75], 2, v193
   v_cmp_lt_i32_e64 s[76:77], 3, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v56, v194, v88, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v56, v194, v88, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v57, v194, v89, s[72:73]
   v_cndmask_b32_e64 v58, v194, v90, s[74:75]
   v_cndmask_b32_e64 v59, v194, v91, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 9, v193
   v_cmp_lt_i32_e64 s[74:75], 10, v193
   v_cmp_lt_i32_e64 s[76:77], 11, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v60, v194, v92, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v60, v194, v92, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v61, v194, v93, s[72:73]
   v_cndmask_b32_e64 v62, v194, v94, s[74:75]
   v_cndmask_b32_e64 v63, v194, v95, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 17, v193
   v_cmp_lt_i32_e64 s[74:75], 18, v193
   v_cmp_lt_i32_e64 s[76:77], 19, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v64, v194, v96, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v64, v194, v96, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v65, v194, v97, s[72:73]
   v_cndmask_b32_e64 v66, v194, v98, s[74:75]
   v_cndmask_b32_e64 v67, v194, v99, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 25, v193
   v_cmp_lt_i32_e64 s[74:75], 26, v193
   v_cmp_lt_i32_e64 s[76:77], 27, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v68, v194, v100, s[70:71]                            ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v68, v194, v100, s[70:71]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v69, v194, v101, s[72:73]
   v_cndmask_b32_e64 v70, v194, v102, s[74:75]
   v_cndmask_b32_e64 v71, v194, v103, s[76:77]
-  .loc 6 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 6 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 118 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:118
+  .loc 6 121 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:121
 block_seen_4:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:121
+  .loc 6 124 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:124
 block_hidden_6:
-  .loc 6 123 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 6 126 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -1509,32 +1556,17 @@ block_hidden_6:
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
 block_done_6:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:109
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
+  .loc 6 112 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:112
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
-  .loc 5 178 0
-  s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
-  .loc 5 179 0
-  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:109
-  .loc 6 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_8:
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -1543,6 +1575,17 @@ block_done_8:
   s_min_u32 s62, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 5 144 0
   s_mul_i32 s62, s62, s28                                                ; schedules/tiles.cpp:144
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
+  .loc 6 112 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:112
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_8:
   .loc 7 12 0
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
@@ -1552,33 +1595,20 @@ block_done_8:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_6:
-  .loc 7 12 0
-  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
-  .loc 7 13 0
-  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 30 0
-  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_7:
+tile_unneeded_5:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
@@ -1587,25 +1617,25 @@ tile_unneeded_7:
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
   s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 116 0
-  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:116
   .loc 7 117 0
-  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:117
+  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:117
   .loc 7 118 0
-  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:118
+  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:118
   .loc 7 119 0
-  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:119
+  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:119
   .loc 7 120 0
-  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:120
-  .loc 7 234 0
-  s_setprio 0                                                            ; schedules/walk.cpp:234
+  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:120
+  .loc 7 121 0
+  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:121
   .loc 7 235 0
-  s_barrier                                                              ; schedules/walk.cpp:235
-  .loc 2 147 0
-  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:147
+  s_setprio 0                                                            ; schedules/walk.cpp:235
+  .loc 7 236 0
+  s_barrier                                                              ; schedules/walk.cpp:236
+  .loc 2 160 0
+  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:160
   v_max3_f32 v116, v40, v41, v42
-  .loc 2 148 0
-  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:148
+  .loc 2 161 0
+  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:161
   v_max3_f32 v116, v116, v43, v44
   v_max3_f32 v110, v110, v13, v14
   v_max3_f32 v116, v116, v45, v46
@@ -1633,27 +1663,27 @@ tile_unneeded_7:
   v_max3_f32 v116, v116, v67, v68
   v_max3_f32 v110, v110, v37, v38
   v_max3_f32 v116, v116, v69, v70
-  .loc 2 149 0
-  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:149
+  .loc 2 162 0
+  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:162
   v_max_f32_e32 v116, v116, v71
-  .loc 2 161 0
-  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:161
-  v_mov_b32_e32 v194, v116
-  .loc 2 130 0
-  s_nop 0                                                                ; schedules/softmax.cpp:130
-  .loc 2 163 0
-  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:163
-  v_permlane32_swap_b32_e32 v116, v194
-  .loc 2 164 0
-  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:164
-  v_max_f32_e32 v116, v116, v194
-  .loc 2 171 0
-  v_mov_b32_e32 v193, 0x9a800000                                         ; schedules/softmax.cpp:171
-  .loc 2 172 0
-  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:172
-  v_max_f32_e32 v193, v116, v193
   .loc 2 174 0
-  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:174
+  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:174
+  v_mov_b32_e32 v194, v116
+  .loc 2 143 0
+  s_nop 0                                                                ; schedules/softmax.cpp:143
+  .loc 2 176 0
+  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:176
+  v_permlane32_swap_b32_e32 v116, v194
+  .loc 2 177 0
+  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:177
+  v_max_f32_e32 v116, v116, v194
+  .loc 2 184 0
+  v_mov_b32_e32 v193, 0x9a800000                                         ; schedules/softmax.cpp:184
+  .loc 2 185 0
+  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:185
+  v_max_f32_e32 v193, v116, v193
+  .loc 2 187 0
+  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:187
   v_sub_f32_e32 v9, v9, v193
   v_sub_f32_e32 v10, v10, v193
   v_sub_f32_e32 v11, v11, v193
@@ -1685,10 +1715,10 @@ tile_unneeded_7:
   v_sub_f32_e32 v37, v37, v193
   v_sub_f32_e32 v38, v38, v193
   v_sub_f32_e32 v39, v39, v193
-  .loc 2 175 0
-  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:175
-  .loc 2 174 0
-  v_sub_f32_e32 v40, v40, v193                                           ; schedules/softmax.cpp:174
+  .loc 2 188 0
+  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:188
+  .loc 2 187 0
+  v_sub_f32_e32 v40, v40, v193                                           ; schedules/softmax.cpp:187
   v_sub_f32_e32 v41, v41, v193
   v_sub_f32_e32 v42, v42, v193
   v_sub_f32_e32 v43, v43, v193
@@ -1720,10 +1750,10 @@ tile_unneeded_7:
   v_sub_f32_e32 v69, v69, v193
   v_sub_f32_e32 v70, v70, v193
   v_sub_f32_e32 v71, v71, v193
-  .loc 2 175 0
-  v_sub_f32_e32 v116, v116, v193                                         ; schedules/softmax.cpp:175
-  .loc 2 178 0
-  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:178
+  .loc 2 188 0
+  v_sub_f32_e32 v116, v116, v193                                         ; schedules/softmax.cpp:188
+  .loc 2 191 0
+  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:191
   v_sub_f32_e32 v89, v89, v193
   v_sub_f32_e32 v90, v90, v193
   v_sub_f32_e32 v91, v91, v193
@@ -1739,18 +1769,18 @@ tile_unneeded_7:
   v_sub_f32_e32 v101, v101, v193
   v_sub_f32_e32 v102, v102, v193
   v_sub_f32_e32 v103, v103, v193
-  .loc 2 193 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 219 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:194
+  .loc 2 221 0
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
   v_med3_f32 v111, v4, v111, v5
-  .loc 2 350 0
-  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v193
   v_fma_f32 v10, v10, s46, v193
   v_fma_f32 v11, v11, s46, v193
@@ -1758,13 +1788,13 @@ tile_unneeded_7:
   v_fma_f32 v13, v13, s46, v193
   v_fma_f32 v14, v14, s46, v193
   v_fma_f32 v15, v15, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v193
   v_fma_f32 v18, v18, s46, v193
   v_fma_f32 v19, v19, s46, v193
@@ -1772,13 +1802,13 @@ tile_unneeded_7:
   v_fma_f32 v21, v21, s46, v193
   v_fma_f32 v22, v22, s46, v193
   v_fma_f32 v23, v23, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v193
   v_fma_f32 v26, v26, s46, v193
   v_fma_f32 v27, v27, s46, v193
@@ -1786,13 +1816,13 @@ tile_unneeded_7:
   v_fma_f32 v29, v29, s46, v193
   v_fma_f32 v30, v30, s46, v193
   v_fma_f32 v31, v31, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v193
   v_fma_f32 v34, v34, s46, v193
   v_fma_f32 v35, v35, s46, v193
@@ -1800,17 +1830,17 @@ tile_unneeded_7:
   v_fma_f32 v37, v37, s46, v193
   v_fma_f32 v38, v38, s46, v193
   v_fma_f32 v39, v39, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 350 0
-  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v193
   v_fma_f32 v42, v42, s46, v193
   v_fma_f32 v43, v43, s46, v193
@@ -1818,13 +1848,13 @@ tile_unneeded_7:
   v_fma_f32 v45, v45, s46, v193
   v_fma_f32 v46, v46, s46, v193
   v_fma_f32 v47, v47, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v49, v49, s46, v193
   v_fma_f32 v50, v50, s46, v193
   v_fma_f32 v51, v51, s46, v193
@@ -1832,13 +1862,7 @@ tile_unneeded_7:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v56, v56, s46, v193
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -1846,13 +1870,7 @@ tile_unneeded_7:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v64, v64, s46, v193
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -1860,10 +1878,10 @@ tile_unneeded_7:
   v_fma_f32 v69, v69, s46, v193
   v_fma_f32 v70, v70, s46, v193
   v_fma_f32 v71, v71, s46, v193
-  .loc 8 55 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:55
-  .loc 8 56 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:56
+  .loc 8 61 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:61
+  .loc 8 62 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:62
   .loc 5 206 0
   ds_read_b128 a[16:19], v117                                            ; schedules/tiles.cpp:206
   .loc 5 207 0
@@ -1877,38 +1895,64 @@ tile_unneeded_7:
   .loc 5 207 0
   ds_read_b128 a[36:39], v117 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores:
-  .loc 8 170 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:170
-  .loc 8 129 0
-  s_cmp_lt_u32 s64, s67                                                  ; schedules/ping_pong.cpp:129
-  .loc 8 130 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:130
+  .loc 8 219 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:219
+  .loc 8 179 0
+  s_cmp_lt_u32 s64, s67                                                  ; schedules/ping_pong.cpp:179
+  .loc 8 180 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:180
 whole_tiles:
-  .loc 8 132 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:132
-  .loc 7 216 0
-  s_setprio 1                                                            ; schedules/walk.cpp:216
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 8 182 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:182
+  .loc 7 217 0
+  s_setprio 1                                                            ; schedules/walk.cpp:217
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 206 0
   ds_read_b128 a[16:19], v117 offset:4672                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[20:23], v117 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 206 0
   ds_read_b128 a[24:27], v117 offset:8320                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:8352                                ; schedules/tiles.cpp:207
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 206 0
+  ds_read_b128 a[32:35], v117 offset:8832                                ; schedules/tiles.cpp:206
+  .loc 5 207 0
+  ds_read_b128 a[36:39], v117 offset:8864                                ; schedules/tiles.cpp:207
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 206 0
+  ds_read_b128 a[16:19], v117 offset:12480                               ; schedules/tiles.cpp:206
+  .loc 5 207 0
+  ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -1917,45 +1961,16 @@ whole_tiles:
   s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 5 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 6 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 206 0
-  ds_read_b128 a[32:35], v117 offset:8832                                ; schedules/tiles.cpp:206
-  .loc 5 207 0
-  ds_read_b128 a[36:39], v117 offset:8864                                ; schedules/tiles.cpp:207
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 206 0
-  ds_read_b128 a[16:19], v117 offset:12480                               ; schedules/tiles.cpp:206
-  .loc 5 207 0
-  ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
-  .loc 7 30 0
-  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_8:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 206 0
   ds_read_b128 a[24:27], v117 offset:12992                               ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:13024                               ; schedules/tiles.cpp:207
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 214 0
@@ -1968,18 +1983,22 @@ tile_unneeded_8:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
   .loc 5 170 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_9:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+tile_unneeded_6:
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 214 0
@@ -1987,8 +2006,8 @@ tile_unneeded_9:
   ds_read_b64_tr_b8 a[18:19], v182 offset:288
   ds_read_b64_tr_b8 a[20:21], v182 offset:544
   ds_read_b64_tr_b8 a[22:23], v182 offset:800
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 5 214 0
@@ -2000,21 +2019,21 @@ tile_unneeded_9:
   s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:121
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[32:39], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:134
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[32:39], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[32:33], v182 offset:96                             ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[34:35], v182 offset:352
   ds_read_b64_tr_b8 a[36:37], v182 offset:608
   ds_read_b64_tr_b8 a[38:39], v182 offset:864
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[16:17], v182 offset:8320                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v182 offset:8576
@@ -2028,19 +2047,19 @@ tile_unneeded_9:
   s_min_u32 s62, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 5 144 0
   s_mul_i32 s62, s62, s28                                                ; schedules/tiles.cpp:144
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[24:31], v[72:79], v[150:165], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[24:31], v[72:79], v[150:165], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[24:25], v182 offset:8352                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v182 offset:8608
   ds_read_b64_tr_b8 a[28:29], v182 offset:8864
   ds_read_b64_tr_b8 a[30:31], v182 offset:9120
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[32:39], v[72:79], v[166:181], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[32:39], v[72:79], v[166:181], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[32:33], v182 offset:8384                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[34:35], v182 offset:8640
@@ -2055,83 +2074,70 @@ tile_unneeded_9:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_10:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:121
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 214 0
-  ds_read_b64_tr_b8 a[16:17], v182 offset:8416                           ; schedules/tiles.cpp:214
-  ds_read_b64_tr_b8 a[18:19], v182 offset:8672
-  ds_read_b64_tr_b8 a[20:21], v182 offset:8928
-  ds_read_b64_tr_b8 a[22:23], v182 offset:9184
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 7 12 0
-  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
-  .loc 7 13 0
-  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 30 0
-  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_11:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+tile_unneeded_7:
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:134
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 5 214 0
+  ds_read_b64_tr_b8 a[16:17], v182 offset:8416                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v182 offset:8672
+  ds_read_b64_tr_b8 a[20:21], v182 offset:8928
+  ds_read_b64_tr_b8 a[22:23], v182 offset:9184
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
   s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 7 12 0
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
   s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 116 0
-  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:116
   .loc 7 117 0
-  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:117
+  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:117
   .loc 7 118 0
-  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:118
+  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:118
   .loc 7 119 0
-  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:119
+  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:119
   .loc 7 120 0
-  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:120
-  .loc 7 234 0
-  s_setprio 0                                                            ; schedules/walk.cpp:234
+  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:120
+  .loc 7 121 0
+  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:121
   .loc 7 235 0
-  s_barrier                                                              ; schedules/walk.cpp:235
-  .loc 2 147 0
-  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:147
+  s_setprio 0                                                            ; schedules/walk.cpp:235
+  .loc 7 236 0
+  s_barrier                                                              ; schedules/walk.cpp:236
+  .loc 2 160 0
+  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:160
   v_max3_f32 v116, v40, v41, v42
-  .loc 2 148 0
-  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:148
+  .loc 2 161 0
+  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:161
   v_max3_f32 v116, v116, v43, v44
   v_max3_f32 v110, v110, v13, v14
   v_max3_f32 v116, v116, v45, v46
@@ -2159,62 +2165,62 @@ tile_unneeded_11:
   v_max3_f32 v116, v116, v67, v68
   v_max3_f32 v110, v110, v37, v38
   v_max3_f32 v116, v116, v69, v70
-  .loc 2 149 0
-  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:149
+  .loc 2 162 0
+  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:162
   v_max_f32_e32 v116, v116, v71
-  .loc 2 161 0
-  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:161
+  .loc 2 174 0
+  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:174
   v_mov_b32_e32 v194, v116
-  .loc 2 186 0
-  v_lshlrev_b32_e32 v195, 23, v105                                       ; schedules/softmax.cpp:186
-  v_lshlrev_b32_e32 v196, 23, v111
-  .loc 2 188 0
-  v_fma_f32 v104, v195, v106, v104                                       ; schedules/softmax.cpp:188
-  v_fma_f32 v104, v196, v112, v104
-  .loc 2 189 0
-  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:189
+  .loc 2 196 0
+  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:196
+  v_lshlrev_b32_e32 v80, 23, v111
+  .loc 2 197 0
+  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:197
+  v_fma_f32 v104, v80, v112, v104
+  .loc 2 198 0
+  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:198
   v_mov_b32_e32 v112, 0
-  .loc 2 163 0
-  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:163
+  .loc 2 176 0
+  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:176
   v_permlane32_swap_b32_e32 v116, v194
-  .loc 2 164 0
-  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:164
+  .loc 2 177 0
+  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:177
   v_max_f32_e32 v116, v116, v194
-  .loc 2 193 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 219 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:194
-  v_med3_f32 v111, v4, v111, v5
-  .loc 8 101 0
-  s_sub_u32 s68, s64, 0x80                                               ; schedules/ping_pong.cpp:101
-  .loc 2 209 0
-  s_flbit_i32_b32 s69, s68                                               ; schedules/softmax.cpp:209
-  .loc 2 210 0
-  s_sub_u32 s69, s59, s69                                                ; schedules/softmax.cpp:210
-  .loc 2 220 0
-  v_add_lshl_u32 v193, v105, s69, 23                                     ; schedules/softmax.cpp:220
-  v_add_lshl_u32 v194, v111, s69, 23
   .loc 2 221 0
-  v_cmp_lt_f32_e64 s[70:71], 0, v110                                     ; schedules/softmax.cpp:221
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
+  v_med3_f32 v111, v4, v111, v5
+  .loc 8 116 0
+  s_sub_u32 s68, s64, 0x80                                               ; schedules/ping_pong.cpp:116
+  .loc 2 236 0
+  s_flbit_i32_b32 s69, s68                                               ; schedules/softmax.cpp:236
+  .loc 2 237 0
+  s_sub_u32 s69, s59, s69                                                ; schedules/softmax.cpp:237
+  .loc 2 244 0
+  v_add_lshl_u32 v72, v105, s69, 23                                      ; schedules/softmax.cpp:244
+  v_add_lshl_u32 v80, v111, s69, 23
+  .loc 2 245 0
+  v_cmp_lt_f32_e64 s[70:71], 0, v110                                     ; schedules/softmax.cpp:245
   v_cmp_lt_f32_e64 s[74:75], 0, v116
-  .loc 2 222 0
-  v_cmp_lt_f32_e64 s[72:73], v104, v193                                  ; schedules/softmax.cpp:222
-  v_cmp_lt_f32_e64 s[76:77], v104, v194
-  .loc 2 223 0
-  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:223
-  .loc 2 225 0
-  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:225
-  .loc 2 226 0
-  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:226
-  .loc 2 228 0
-  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:228
-  .loc 2 350 0
-  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:355
+  .loc 2 246 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:246
+  v_cmp_lt_f32_e64 s[76:77], v104, v80
+  .loc 2 247 0
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:247
+  .loc 2 249 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:249
+  .loc 2 250 0
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:250
+  .loc 2 252 0
+  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:252
+  .loc 2 380 0
+  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v193
   v_fma_f32 v10, v10, s46, v193
   v_fma_f32 v11, v11, s46, v193
@@ -2222,13 +2228,13 @@ tile_unneeded_11:
   v_fma_f32 v13, v13, s46, v193
   v_fma_f32 v14, v14, s46, v193
   v_fma_f32 v15, v15, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v193
   v_fma_f32 v18, v18, s46, v193
   v_fma_f32 v19, v19, s46, v193
@@ -2236,13 +2242,13 @@ tile_unneeded_11:
   v_fma_f32 v21, v21, s46, v193
   v_fma_f32 v22, v22, s46, v193
   v_fma_f32 v23, v23, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v193
   v_fma_f32 v26, v26, s46, v193
   v_fma_f32 v27, v27, s46, v193
@@ -2250,13 +2256,13 @@ tile_unneeded_11:
   v_fma_f32 v29, v29, s46, v193
   v_fma_f32 v30, v30, s46, v193
   v_fma_f32 v31, v31, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v193
   v_fma_f32 v34, v34, s46, v193
   v_fma_f32 v35, v35, s46, v193
@@ -2264,17 +2270,17 @@ tile_unneeded_11:
   v_fma_f32 v37, v37, s46, v193
   v_fma_f32 v38, v38, s46, v193
   v_fma_f32 v39, v39, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 350 0
-  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v193
   v_fma_f32 v42, v42, s46, v193
   v_fma_f32 v43, v43, s46, v193
@@ -2282,13 +2288,13 @@ tile_unneeded_11:
   v_fma_f32 v45, v45, s46, v193
   v_fma_f32 v46, v46, s46, v193
   v_fma_f32 v47, v47, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v49, v49, s46, v193
   v_fma_f32 v50, v50, s46, v193
   v_fma_f32 v51, v51, s46, v193
@@ -2296,13 +2302,7 @@ tile_unneeded_11:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v56, v56, s46, v193
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -2310,13 +2310,7 @@ tile_unneeded_11:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v64, v64, s46, v193
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -2325,10 +2319,10 @@ tile_unneeded_11:
   v_fma_f32 v70, v70, s46, v193
   v_fma_f32 v71, v71, s46, v193
 weighed:
-  .loc 8 55 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:55
-  .loc 8 56 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:56
+  .loc 8 61 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:61
+  .loc 8 62 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:62
   .loc 5 206 0
   ds_read_b128 a[16:19], v117                                            ; schedules/tiles.cpp:206
   .loc 5 207 0
@@ -2342,33 +2336,33 @@ weighed:
   .loc 5 207 0
   ds_read_b128 a[36:39], v117 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_2:
-  .loc 8 139 0
-  s_cmp_lt_u32 s64, s67                                                  ; schedules/ping_pong.cpp:139
-  .loc 8 140 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:140
-  .loc 8 141 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:141
-  .loc 8 142 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:142
+  .loc 8 186 0
+  s_cmp_lt_u32 s64, s67                                                  ; schedules/ping_pong.cpp:186
+  .loc 8 187 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:187
+  .loc 8 188 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:188
+  .loc 8 189 0
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:189
 references_rise:
-  .loc 2 232 0
-  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:232
-  .loc 2 233 0
-  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:233
+  .loc 2 256 0
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:256
+  .loc 2 257 0
+  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:257
   v_max_f32_e32 v193, v116, v193
-  .loc 2 234 0
-  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:234
+  .loc 2 258 0
+  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:258
   v_sub_f32_e32 v116, v116, v193
-  .loc 2 193 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 219 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:194
+  .loc 2 221 0
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
   v_med3_f32 v111, v4, v111, v5
-  .loc 2 249 0
-  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:250
+  .loc 2 280 0
+  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:280
+  .loc 2 281 0
+  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:281
   v_sub_f32_e32 v89, v89, v193
   v_sub_f32_e32 v90, v90, v193
   v_sub_f32_e32 v91, v91, v193
@@ -2384,12 +2378,12 @@ references_rise:
   v_sub_f32_e32 v101, v101, v193
   v_sub_f32_e32 v102, v102, v193
   v_sub_f32_e32 v103, v103, v193
-  .loc 2 251 0
-  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:251
-  .loc 2 252 0
-  s_nop 0                                                                ; schedules/softmax.cpp:252
-  .loc 6 76 0
-  v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:76
+  .loc 2 282 0
+  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:282
+  .loc 2 283 0
+  s_nop 0                                                                ; schedules/softmax.cpp:283
+  .loc 6 79 0
+  v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v194, v119
   v_mul_f32_e32 v120, v194, v120
   v_mul_f32_e32 v121, v194, v121
@@ -2453,16 +2447,16 @@ references_rise:
   v_mul_f32_e32 v179, v194, v179
   v_mul_f32_e32 v180, v194, v180
   v_mul_f32_e32 v181, v194, v181
-  .loc 2 254 0
-  v_mul_f32_e32 v104, v194, v104                                         ; schedules/softmax.cpp:254
-  .loc 2 262 0
-  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:262
-  .loc 2 263 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:263
-  .loc 2 264 0
-  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:264
-  .loc 2 241 0
-  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:241
+  .loc 2 285 0
+  v_mul_f32_e32 v104, v194, v104                                         ; schedules/softmax.cpp:285
+  .loc 2 292 0
+  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:292
+  .loc 2 293 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:293
+  .loc 2 294 0
+  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:294
+  .loc 2 272 0
+  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:272
   v_sub_f32_e32 v9, v9, v193
   v_sub_f32_e32 v10, v10, v193
   v_sub_f32_e32 v11, v11, v193
@@ -2526,17 +2520,17 @@ references_rise:
   v_sub_f32_e32 v69, v69, v193
   v_sub_f32_e32 v70, v70, v193
   v_sub_f32_e32 v71, v71, v193
-  .loc 2 266 0
-  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:266
+  .loc 2 296 0
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:296
 rise_is_small:
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v105                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 352 0
-  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:352
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v105                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 382 0
+  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:382
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -2544,13 +2538,13 @@ rise_is_small:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -2558,13 +2552,13 @@ rise_is_small:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -2572,13 +2566,13 @@ rise_is_small:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -2586,19 +2580,19 @@ rise_is_small:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v111                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 352 0
-  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:352
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v111                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 382 0
+  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:382
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -2606,13 +2600,13 @@ rise_is_small:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -2620,13 +2614,7 @@ rise_is_small:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v56, v56, s46, v194
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -2634,13 +2622,7 @@ rise_is_small:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v64, v64, s46, v194
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -2648,96 +2630,96 @@ rise_is_small:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 8 121 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:121
+  .loc 8 142 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:142
 whole_tiles_done:
-  .loc 8 129 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:129
-  .loc 8 130 0
-  s_cbranch_scc0 edge_tiles_done                                         ; schedules/ping_pong.cpp:130
+  .loc 8 179 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:179
+  .loc 8 180 0
+  s_cbranch_scc0 edge_tiles_done                                         ; schedules/ping_pong.cpp:180
 edge_tiles:
-  .loc 8 132 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:132
-  .loc 7 216 0
-  s_setprio 1                                                            ; schedules/walk.cpp:216
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 6 107 0
-  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:109
+  .loc 8 182 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:182
+  .loc 7 217 0
+  s_setprio 1                                                            ; schedules/walk.cpp:217
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 6 110 0
+  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:112
-  .loc 6 113 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:113
-  .loc 6 114 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:114
-  .loc 6 49 0
-  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 6 50 0
-  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
-  .loc 6 51 0
-  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:112
+  .loc 6 115 0
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
+  .loc 6 116 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  .loc 6 117 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:117
   .loc 6 52 0
-  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
-  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:53
+  .loc 6 54 0
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:54
+  .loc 6 55 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:55
   .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 1, v193
   v_cmp_lt_i32_e64 s[74:75], 2, v193
   v_cmp_lt_i32_e64 s[76:77], 3, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v8, v194, v88, s[70:71]                              ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v8, v194, v88, s[70:71]                              ; schedules/products.cpp:63
   v_cndmask_b32_e64 v9, v194, v89, s[72:73]
   v_cndmask_b32_e64 v10, v194, v90, s[74:75]
   v_cndmask_b32_e64 v11, v194, v91, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 9, v193
   v_cmp_lt_i32_e64 s[74:75], 10, v193
   v_cmp_lt_i32_e64 s[76:77], 11, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v12, v194, v92, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v12, v194, v92, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v13, v194, v93, s[72:73]
   v_cndmask_b32_e64 v14, v194, v94, s[74:75]
   v_cndmask_b32_e64 v15, v194, v95, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 17, v193
   v_cmp_lt_i32_e64 s[74:75], 18, v193
   v_cmp_lt_i32_e64 s[76:77], 19, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v16, v194, v96, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v16, v194, v96, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v17, v194, v97, s[72:73]
   v_cndmask_b32_e64 v18, v194, v98, s[74:75]
   v_cndmask_b32_e64 v19, v194, v99, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 25, v193
   v_cmp_lt_i32_e64 s[74:75], 26, v193
   v_cmp_lt_i32_e64 s[76:77], 27, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v20, v194, v100, s[70:71]                            ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v20, v194, v100, s[70:71]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v21, v194, v101, s[72:73]
   v_cndmask_b32_e64 v22, v194, v102, s[74:75]
   v_cndmask_b32_e64 v23, v194, v103, s[76:77]
-  .loc 6 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 6 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 118 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:118
+  .loc 6 121 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:121
 block_seen_5:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:121
+  .loc 6 124 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:124
 block_hidden_9:
-  .loc 6 123 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:123
+  .loc 6 126 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -2758,91 +2740,91 @@ block_done_9:
   ds_read_b128 a[16:19], v117 offset:4672                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[20:23], v117 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 6 107 0
-  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:109
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 6 110 0
+  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:112
-  .loc 6 113 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:113
-  .loc 6 114 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:114
-  .loc 6 49 0
-  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 6 50 0
-  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
-  .loc 6 51 0
-  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:112
+  .loc 6 115 0
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
+  .loc 6 116 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  .loc 6 117 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:117
   .loc 6 52 0
-  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
-  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:53
   .loc 6 54 0
-  v_subrev_u32_e32 v193, 32, v193                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:54
+  .loc 6 55 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:55
   .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:56
+  .loc 6 57 0
+  v_subrev_u32_e32 v193, 32, v193                                        ; schedules/products.cpp:57
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 1, v193
   v_cmp_lt_i32_e64 s[74:75], 2, v193
   v_cmp_lt_i32_e64 s[76:77], 3, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v24, v194, v88, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v24, v194, v88, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v25, v194, v89, s[72:73]
   v_cndmask_b32_e64 v26, v194, v90, s[74:75]
   v_cndmask_b32_e64 v27, v194, v91, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 9, v193
   v_cmp_lt_i32_e64 s[74:75], 10, v193
   v_cmp_lt_i32_e64 s[76:77], 11, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v28, v194, v92, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v28, v194, v92, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v29, v194, v93, s[72:73]
   v_cndmask_b32_e64 v30, v194, v94, s[74:75]
   v_cndmask_b32_e64 v31, v194, v95, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 17, v193
   v_cmp_lt_i32_e64 s[74:75], 18, v193
   v_cmp_lt_i32_e64 s[76:77], 19, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v32, v194, v96, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v32, v194, v96, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v33, v194, v97, s[72:73]
   v_cndmask_b32_e64 v34, v194, v98, s[74:75]
   v_cndmask_b32_e64 v35, v194, v99, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 25, v193
   v_cmp_lt_i32_e64 s[74:75], 26, v193
   v_cmp_lt_i32_e64 s[76:77], 27, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v36, v194, v100, s[70:71]                            ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v36, v194, v100, s[70:71]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v37, v194, v101, s[72:73]
   v_cndmask_b32_e64 v38, v194, v102, s[74:75]
   v_cndmask_b32_e64 v39, v194, v103, s[76:77]
-  .loc 6 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 6 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 118 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:118
+  .loc 6 121 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:121
 block_seen_6:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:121
+  .loc 6 124 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:124
 block_hidden_10:
-  .loc 6 123 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 6 126 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -2863,6 +2845,46 @@ block_done_10:
   ds_read_b128 a[24:27], v117 offset:8320                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:8352                                ; schedules/tiles.cpp:207
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 6 110 0
+  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
+  .loc 6 112 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:112
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_11:
+  .loc 5 206 0
+  ds_read_b128 a[32:35], v117 offset:8832                                ; schedules/tiles.cpp:206
+  .loc 5 207 0
+  ds_read_b128 a[36:39], v117 offset:8864                                ; schedules/tiles.cpp:207
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
+  .loc 6 112 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:112
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+block_done_12:
+  .loc 5 206 0
+  ds_read_b128 a[16:19], v117 offset:12480                               ; schedules/tiles.cpp:206
+  .loc 5 207 0
+  ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -2871,129 +2893,86 @@ block_done_10:
   s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 5 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 6 107 0
-  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:109
-  .loc 6 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_11:
-  .loc 5 206 0
-  ds_read_b128 a[32:35], v117 offset:8832                                ; schedules/tiles.cpp:206
-  .loc 5 207 0
-  ds_read_b128 a[36:39], v117 offset:8864                                ; schedules/tiles.cpp:207
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:109
-  .loc 6 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-block_done_12:
-  .loc 5 206 0
-  ds_read_b128 a[16:19], v117 offset:12480                               ; schedules/tiles.cpp:206
-  .loc 5 207 0
-  ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
-  .loc 7 30 0
-  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_12                                        ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_12:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:109
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:112
-  .loc 6 113 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:113
-  .loc 6 114 0
-  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:114
-  .loc 6 49 0
-  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 6 50 0
-  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
-  .loc 6 51 0
-  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:112
+  .loc 6 115 0
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
+  .loc 6 116 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  .loc 6 117 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:117
   .loc 6 52 0
-  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
-  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:53
   .loc 6 54 0
-  v_subrev_u32_e32 v193, 64, v193                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:54
+  .loc 6 55 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:55
   .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:56
+  .loc 6 57 0
+  v_subrev_u32_e32 v193, 64, v193                                        ; schedules/products.cpp:57
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 1, v193
   v_cmp_lt_i32_e64 s[74:75], 2, v193
   v_cmp_lt_i32_e64 s[76:77], 3, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v40, v194, v88, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v40, v194, v88, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v41, v194, v89, s[72:73]
   v_cndmask_b32_e64 v42, v194, v90, s[74:75]
   v_cndmask_b32_e64 v43, v194, v91, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 9, v193
   v_cmp_lt_i32_e64 s[74:75], 10, v193
   v_cmp_lt_i32_e64 s[76:77], 11, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v44, v194, v92, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v44, v194, v92, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v45, v194, v93, s[72:73]
   v_cndmask_b32_e64 v46, v194, v94, s[74:75]
   v_cndmask_b32_e64 v47, v194, v95, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 17, v193
   v_cmp_lt_i32_e64 s[74:75], 18, v193
   v_cmp_lt_i32_e64 s[76:77], 19, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v48, v194, v96, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v48, v194, v96, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v49, v194, v97, s[72:73]
   v_cndmask_b32_e64 v50, v194, v98, s[74:75]
   v_cndmask_b32_e64 v51, v194, v99, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 25, v193
   v_cmp_lt_i32_e64 s[74:75], 26, v193
   v_cmp_lt_i32_e64 s[76:77], 27, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v52, v194, v100, s[70:71]                            ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v52, v194, v100, s[70:71]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v53, v194, v101, s[72:73]
   v_cndmask_b32_e64 v54, v194, v102, s[74:75]
   v_cndmask_b32_e64 v55, v194, v103, s[76:77]
-  .loc 6 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 6 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 118 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:118
+  .loc 6 121 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:121
 block_seen_7:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:121
+  .loc 6 124 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:124
 block_hidden_13:
-  .loc 6 123 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 6 126 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -3014,86 +2993,86 @@ block_done_13:
   ds_read_b128 a[24:27], v117 offset:12992                               ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:13024                               ; schedules/tiles.cpp:207
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:109
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:112
-  .loc 6 113 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:113
-  .loc 6 114 0
-  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:114
-  .loc 6 49 0
-  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 6 50 0
-  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:50
-  .loc 6 51 0
-  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:112
+  .loc 6 115 0
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
+  .loc 6 116 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  .loc 6 117 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:117
   .loc 6 52 0
-  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
-  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v193, 5, v1                                          ; schedules/products.cpp:53
   .loc 6 54 0
-  v_subrev_u32_e32 v193, 0x60, v193                                      ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v193, 2, v193                                        ; schedules/products.cpp:54
+  .loc 6 55 0
+  v_sub_u32_e32 v193, v7, v193                                           ; schedules/products.cpp:55
   .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v193, s64, v193                                       ; schedules/products.cpp:56
+  .loc 6 57 0
+  v_subrev_u32_e32 v193, 0x60, v193                                      ; schedules/products.cpp:57
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 0, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 1, v193
   v_cmp_lt_i32_e64 s[74:75], 2, v193
   v_cmp_lt_i32_e64 s[76:77], 3, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v56, v194, v88, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v56, v194, v88, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v57, v194, v89, s[72:73]
   v_cndmask_b32_e64 v58, v194, v90, s[74:75]
   v_cndmask_b32_e64 v59, v194, v91, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 8, v193                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 9, v193
   v_cmp_lt_i32_e64 s[74:75], 10, v193
   v_cmp_lt_i32_e64 s[76:77], 11, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v60, v194, v92, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v60, v194, v92, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v61, v194, v93, s[72:73]
   v_cndmask_b32_e64 v62, v194, v94, s[74:75]
   v_cndmask_b32_e64 v63, v194, v95, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 16, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 17, v193
   v_cmp_lt_i32_e64 s[74:75], 18, v193
   v_cmp_lt_i32_e64 s[76:77], 19, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v64, v194, v96, s[70:71]                             ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v64, v194, v96, s[70:71]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v65, v194, v97, s[72:73]
   v_cndmask_b32_e64 v66, v194, v98, s[74:75]
   v_cndmask_b32_e64 v67, v194, v99, s[76:77]
-  .loc 6 56 0
-  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:56
+  .loc 6 59 0
+  v_cmp_lt_i32_e64 s[70:71], 24, v193                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[72:73], 25, v193
   v_cmp_lt_i32_e64 s[74:75], 26, v193
   v_cmp_lt_i32_e64 s[76:77], 27, v193
-  .loc 6 60 0
-  v_cndmask_b32_e64 v68, v194, v100, s[70:71]                            ; schedules/products.cpp:60
+  .loc 6 63 0
+  v_cndmask_b32_e64 v68, v194, v100, s[70:71]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v69, v194, v101, s[72:73]
   v_cndmask_b32_e64 v70, v194, v102, s[74:75]
   v_cndmask_b32_e64 v71, v194, v103, s[76:77]
-  .loc 6 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 6 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 118 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:118
+  .loc 6 121 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:121
 block_seen_8:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:121
+  .loc 6 124 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:124
 block_hidden_14:
-  .loc 6 123 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 6 126 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -3120,24 +3099,28 @@ block_done_14:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_13                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
   .loc 5 170 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_13:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:109
+tile_unneeded_8:
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
+  .loc 6 112 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:112
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
@@ -3146,14 +3129,14 @@ block_done_15:
   ds_read_b64_tr_b8 a[18:19], v182 offset:288
   ds_read_b64_tr_b8 a[20:21], v182 offset:544
   ds_read_b64_tr_b8 a[22:23], v182 offset:800
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 107 0
-  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:107
-  .loc 6 108 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:108
-  .loc 6 109 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:109
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 110 0
+  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:110
+  .loc 6 111 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
+  .loc 6 112 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:112
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_16:
@@ -3166,21 +3149,21 @@ block_done_16:
   s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:121
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[32:39], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:134
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[32:39], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[32:33], v182 offset:96                             ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[34:35], v182 offset:352
   ds_read_b64_tr_b8 a[36:37], v182 offset:608
   ds_read_b64_tr_b8 a[38:39], v182 offset:864
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[16:17], v182 offset:8320                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v182 offset:8576
@@ -3194,19 +3177,19 @@ block_done_16:
   s_min_u32 s62, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 5 144 0
   s_mul_i32 s62, s62, s28                                                ; schedules/tiles.cpp:144
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[24:31], v[72:79], v[150:165], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[24:31], v[72:79], v[150:165], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[24:25], v182 offset:8352                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v182 offset:8608
   ds_read_b64_tr_b8 a[28:29], v182 offset:8864
   ds_read_b64_tr_b8 a[30:31], v182 offset:9120
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[32:39], v[72:79], v[166:181], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[32:39], v[72:79], v[166:181], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[32:33], v182 offset:8384                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[34:35], v182 offset:8640
@@ -3221,111 +3204,98 @@ block_done_16:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_14                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_14:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 160 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:160
-  .loc 6 161 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:161
-  .loc 6 162 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:162
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:121
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden:
-  .loc 5 214 0
-  ds_read_b64_tr_b8 a[16:17], v182 offset:8416                           ; schedules/tiles.cpp:214
-  ds_read_b64_tr_b8 a[18:19], v182 offset:8672
-  ds_read_b64_tr_b8 a[20:21], v182 offset:8928
-  ds_read_b64_tr_b8 a[22:23], v182 offset:9184
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 160 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:160
-  .loc 6 161 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:161
-  .loc 6 162 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:162
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_2:
-  .loc 7 12 0
-  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
-  .loc 7 13 0
-  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 30 0
-  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_15                                        ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_15:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 160 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:160
-  .loc 6 161 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:161
-  .loc 6 162 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:162
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_3:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
-  .loc 6 160 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:160
-  .loc 6 161 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:161
-  .loc 6 162 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:162
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-half_hidden_4:
+tile_unneeded_9:
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 163 0
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
+  .loc 6 164 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
+  .loc 6 165 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:165
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:134
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+half_hidden:
+  .loc 5 214 0
+  ds_read_b64_tr_b8 a[16:17], v182 offset:8416                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v182 offset:8672
+  ds_read_b64_tr_b8 a[20:21], v182 offset:8928
+  ds_read_b64_tr_b8 a[22:23], v182 offset:9184
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 163 0
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
+  .loc 6 164 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
+  .loc 6 165 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:165
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+half_hidden_2:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
   s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 163 0
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
+  .loc 6 164 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
+  .loc 6 165 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:165
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+half_hidden_3:
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
+  .loc 6 163 0
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
+  .loc 6 164 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
+  .loc 6 165 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:165
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+half_hidden_4:
   .loc 7 12 0
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
   s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 116 0
-  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:116
   .loc 7 117 0
-  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:117
+  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:117
   .loc 7 118 0
-  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:118
+  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:118
   .loc 7 119 0
-  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:119
+  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:119
   .loc 7 120 0
-  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:120
-  .loc 7 234 0
-  s_setprio 0                                                            ; schedules/walk.cpp:234
+  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:120
+  .loc 7 121 0
+  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:121
   .loc 7 235 0
-  s_barrier                                                              ; schedules/walk.cpp:235
-  .loc 2 147 0
-  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:147
+  s_setprio 0                                                            ; schedules/walk.cpp:235
+  .loc 7 236 0
+  s_barrier                                                              ; schedules/walk.cpp:236
+  .loc 2 160 0
+  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:160
   v_max3_f32 v116, v40, v41, v42
-  .loc 2 148 0
-  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:148
+  .loc 2 161 0
+  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:161
   v_max3_f32 v116, v116, v43, v44
   v_max3_f32 v110, v110, v13, v14
   v_max3_f32 v116, v116, v45, v46
@@ -3353,62 +3323,62 @@ half_hidden_4:
   v_max3_f32 v116, v116, v67, v68
   v_max3_f32 v110, v110, v37, v38
   v_max3_f32 v116, v116, v69, v70
-  .loc 2 149 0
-  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:149
+  .loc 2 162 0
+  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:162
   v_max_f32_e32 v116, v116, v71
-  .loc 2 161 0
-  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:161
+  .loc 2 174 0
+  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:174
   v_mov_b32_e32 v194, v116
-  .loc 2 186 0
-  v_lshlrev_b32_e32 v195, 23, v105                                       ; schedules/softmax.cpp:186
-  v_lshlrev_b32_e32 v196, 23, v111
-  .loc 2 188 0
-  v_fma_f32 v104, v195, v106, v104                                       ; schedules/softmax.cpp:188
-  v_fma_f32 v104, v196, v112, v104
-  .loc 2 189 0
-  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:189
+  .loc 2 196 0
+  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:196
+  v_lshlrev_b32_e32 v80, 23, v111
+  .loc 2 197 0
+  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:197
+  v_fma_f32 v104, v80, v112, v104
+  .loc 2 198 0
+  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:198
   v_mov_b32_e32 v112, 0
-  .loc 2 163 0
-  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:163
+  .loc 2 176 0
+  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:176
   v_permlane32_swap_b32_e32 v116, v194
-  .loc 2 164 0
-  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:164
+  .loc 2 177 0
+  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:177
   v_max_f32_e32 v116, v116, v194
-  .loc 2 193 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 219 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:194
-  v_med3_f32 v111, v4, v111, v5
-  .loc 8 101 0
-  s_sub_u32 s68, s64, 0x80                                               ; schedules/ping_pong.cpp:101
-  .loc 2 209 0
-  s_flbit_i32_b32 s69, s68                                               ; schedules/softmax.cpp:209
-  .loc 2 210 0
-  s_sub_u32 s69, s59, s69                                                ; schedules/softmax.cpp:210
-  .loc 2 220 0
-  v_add_lshl_u32 v193, v105, s69, 23                                     ; schedules/softmax.cpp:220
-  v_add_lshl_u32 v194, v111, s69, 23
   .loc 2 221 0
-  v_cmp_lt_f32_e64 s[70:71], 0, v110                                     ; schedules/softmax.cpp:221
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
+  v_med3_f32 v111, v4, v111, v5
+  .loc 8 116 0
+  s_sub_u32 s68, s64, 0x80                                               ; schedules/ping_pong.cpp:116
+  .loc 2 236 0
+  s_flbit_i32_b32 s69, s68                                               ; schedules/softmax.cpp:236
+  .loc 2 237 0
+  s_sub_u32 s69, s59, s69                                                ; schedules/softmax.cpp:237
+  .loc 2 244 0
+  v_add_lshl_u32 v72, v105, s69, 23                                      ; schedules/softmax.cpp:244
+  v_add_lshl_u32 v80, v111, s69, 23
+  .loc 2 245 0
+  v_cmp_lt_f32_e64 s[70:71], 0, v110                                     ; schedules/softmax.cpp:245
   v_cmp_lt_f32_e64 s[74:75], 0, v116
-  .loc 2 222 0
-  v_cmp_lt_f32_e64 s[72:73], v104, v193                                  ; schedules/softmax.cpp:222
-  v_cmp_lt_f32_e64 s[76:77], v104, v194
-  .loc 2 223 0
-  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:223
-  .loc 2 225 0
-  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:225
-  .loc 2 226 0
-  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:226
-  .loc 2 228 0
-  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:228
-  .loc 2 350 0
-  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:355
+  .loc 2 246 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:246
+  v_cmp_lt_f32_e64 s[76:77], v104, v80
+  .loc 2 247 0
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:247
+  .loc 2 249 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:249
+  .loc 2 250 0
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:250
+  .loc 2 252 0
+  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:252
+  .loc 2 380 0
+  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v193
   v_fma_f32 v10, v10, s46, v193
   v_fma_f32 v11, v11, s46, v193
@@ -3416,13 +3386,13 @@ half_hidden_4:
   v_fma_f32 v13, v13, s46, v193
   v_fma_f32 v14, v14, s46, v193
   v_fma_f32 v15, v15, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v193
   v_fma_f32 v18, v18, s46, v193
   v_fma_f32 v19, v19, s46, v193
@@ -3430,13 +3400,13 @@ half_hidden_4:
   v_fma_f32 v21, v21, s46, v193
   v_fma_f32 v22, v22, s46, v193
   v_fma_f32 v23, v23, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v193
   v_fma_f32 v26, v26, s46, v193
   v_fma_f32 v27, v27, s46, v193
@@ -3444,13 +3414,13 @@ half_hidden_4:
   v_fma_f32 v29, v29, s46, v193
   v_fma_f32 v30, v30, s46, v193
   v_fma_f32 v31, v31, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v193
   v_fma_f32 v34, v34, s46, v193
   v_fma_f32 v35, v35, s46, v193
@@ -3458,17 +3428,17 @@ half_hidden_4:
   v_fma_f32 v37, v37, s46, v193
   v_fma_f32 v38, v38, s46, v193
   v_fma_f32 v39, v39, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 350 0
-  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v193
   v_fma_f32 v42, v42, s46, v193
   v_fma_f32 v43, v43, s46, v193
@@ -3476,13 +3446,13 @@ half_hidden_4:
   v_fma_f32 v45, v45, s46, v193
   v_fma_f32 v46, v46, s46, v193
   v_fma_f32 v47, v47, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v49, v49, s46, v193
   v_fma_f32 v50, v50, s46, v193
   v_fma_f32 v51, v51, s46, v193
@@ -3490,13 +3460,7 @@ half_hidden_4:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v56, v56, s46, v193
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -3504,13 +3468,7 @@ half_hidden_4:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v64, v64, s46, v193
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -3519,10 +3477,10 @@ half_hidden_4:
   v_fma_f32 v70, v70, s46, v193
   v_fma_f32 v71, v71, s46, v193
 weighed_2:
-  .loc 8 55 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:55
-  .loc 8 56 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:56
+  .loc 8 61 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:61
+  .loc 8 62 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:62
   .loc 5 206 0
   ds_read_b128 a[16:19], v117                                            ; schedules/tiles.cpp:206
   .loc 5 207 0
@@ -3536,33 +3494,33 @@ weighed_2:
   .loc 5 207 0
   ds_read_b128 a[36:39], v117 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_3:
-  .loc 8 139 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:139
-  .loc 8 140 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:140
-  .loc 8 141 0
-  s_cbranch_scc1 edge_tiles                                              ; schedules/ping_pong.cpp:141
-  .loc 8 142 0
-  s_branch edge_tiles_done                                               ; schedules/ping_pong.cpp:142
+  .loc 8 186 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:186
+  .loc 8 187 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:187
+  .loc 8 188 0
+  s_cbranch_scc1 edge_tiles                                              ; schedules/ping_pong.cpp:188
+  .loc 8 189 0
+  s_branch edge_tiles_done                                               ; schedules/ping_pong.cpp:189
 references_rise_2:
-  .loc 2 232 0
-  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:232
-  .loc 2 233 0
-  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:233
+  .loc 2 256 0
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:256
+  .loc 2 257 0
+  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:257
   v_max_f32_e32 v193, v116, v193
-  .loc 2 234 0
-  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:234
+  .loc 2 258 0
+  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:258
   v_sub_f32_e32 v116, v116, v193
-  .loc 2 193 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 219 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:194
+  .loc 2 221 0
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
   v_med3_f32 v111, v4, v111, v5
-  .loc 2 249 0
-  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:250
+  .loc 2 280 0
+  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:280
+  .loc 2 281 0
+  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:281
   v_sub_f32_e32 v89, v89, v193
   v_sub_f32_e32 v90, v90, v193
   v_sub_f32_e32 v91, v91, v193
@@ -3578,12 +3536,12 @@ references_rise_2:
   v_sub_f32_e32 v101, v101, v193
   v_sub_f32_e32 v102, v102, v193
   v_sub_f32_e32 v103, v103, v193
-  .loc 2 251 0
-  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:251
-  .loc 2 252 0
-  s_nop 0                                                                ; schedules/softmax.cpp:252
-  .loc 6 76 0
-  v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:76
+  .loc 2 282 0
+  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:282
+  .loc 2 283 0
+  s_nop 0                                                                ; schedules/softmax.cpp:283
+  .loc 6 79 0
+  v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v194, v119
   v_mul_f32_e32 v120, v194, v120
   v_mul_f32_e32 v121, v194, v121
@@ -3647,16 +3605,16 @@ references_rise_2:
   v_mul_f32_e32 v179, v194, v179
   v_mul_f32_e32 v180, v194, v180
   v_mul_f32_e32 v181, v194, v181
-  .loc 2 254 0
-  v_mul_f32_e32 v104, v194, v104                                         ; schedules/softmax.cpp:254
-  .loc 2 262 0
-  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:262
-  .loc 2 263 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:263
-  .loc 2 264 0
-  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:264
-  .loc 2 241 0
-  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:241
+  .loc 2 285 0
+  v_mul_f32_e32 v104, v194, v104                                         ; schedules/softmax.cpp:285
+  .loc 2 292 0
+  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:292
+  .loc 2 293 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:293
+  .loc 2 294 0
+  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:294
+  .loc 2 272 0
+  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:272
   v_sub_f32_e32 v9, v9, v193
   v_sub_f32_e32 v10, v10, v193
   v_sub_f32_e32 v11, v11, v193
@@ -3720,17 +3678,17 @@ references_rise_2:
   v_sub_f32_e32 v69, v69, v193
   v_sub_f32_e32 v70, v70, v193
   v_sub_f32_e32 v71, v71, v193
-  .loc 2 266 0
-  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:266
+  .loc 2 296 0
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:296
 rise_is_small_2:
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v105                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 352 0
-  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:352
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v105                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 382 0
+  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:382
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -3738,13 +3696,13 @@ rise_is_small_2:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -3752,13 +3710,13 @@ rise_is_small_2:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -3766,13 +3724,13 @@ rise_is_small_2:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -3780,19 +3738,19 @@ rise_is_small_2:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v111                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 352 0
-  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:352
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v111                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 382 0
+  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:382
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -3800,13 +3758,13 @@ rise_is_small_2:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -3814,13 +3772,7 @@ rise_is_small_2:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v56, v56, s46, v194
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -3828,13 +3780,7 @@ rise_is_small_2:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:355
+  v_fma_f32 v64, v64, s46, v194
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -3842,11 +3788,11 @@ rise_is_small_2:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 8 121 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:121
+  .loc 8 142 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:142
 edge_tiles_done:
-  .loc 8 183 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:183
+  .loc 8 163 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:163
   .loc 5 214 0
   ds_read_b64_tr_b8 a[16:17], v182                                       ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v182 offset:256
@@ -3860,33 +3806,61 @@ edge_tiles_done:
   ds_read_b64_tr_b8 a[34:35], v182 offset:320
   ds_read_b64_tr_b8 a[36:37], v182 offset:576
   ds_read_b64_tr_b8 a[38:39], v182 offset:832
-  .loc 7 216 0
-  s_setprio 1                                                            ; schedules/walk.cpp:216
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:121
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 217 0
+  s_setprio 1                                                            ; schedules/walk.cpp:217
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:134
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[16:17], v182 offset:96                             ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v182 offset:352
   ds_read_b64_tr_b8 a[20:21], v182 offset:608
   ds_read_b64_tr_b8 a[22:23], v182 offset:864
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
   ds_read_b64_tr_b8 a[24:25], v182 offset:8320                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v182 offset:8576
   ds_read_b64_tr_b8 a[28:29], v182 offset:8832
   ds_read_b64_tr_b8 a[30:31], v182 offset:9088
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 5 214 0
+  ds_read_b64_tr_b8 a[32:33], v182 offset:8352                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[34:35], v182 offset:8608
+  ds_read_b64_tr_b8 a[36:37], v182 offset:8864
+  ds_read_b64_tr_b8 a[38:39], v182 offset:9120
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[72:79], v[166:181], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 5 214 0
+  ds_read_b64_tr_b8 a[16:17], v182 offset:8384                           ; schedules/tiles.cpp:214
+  ds_read_b64_tr_b8 a[18:19], v182 offset:8640
+  ds_read_b64_tr_b8 a[20:21], v182 offset:8896
+  ds_read_b64_tr_b8 a[22:23], v182 offset:9152
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -3895,102 +3869,75 @@ edge_tiles_done:
   s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 5 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 7 227 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 214 0
-  ds_read_b64_tr_b8 a[32:33], v182 offset:8352                           ; schedules/tiles.cpp:214
-  ds_read_b64_tr_b8 a[34:35], v182 offset:8608
-  ds_read_b64_tr_b8 a[36:37], v182 offset:8864
-  ds_read_b64_tr_b8 a[38:39], v182 offset:9120
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[72:79], v[166:181], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 5 214 0
-  ds_read_b64_tr_b8 a[16:17], v182 offset:8384                           ; schedules/tiles.cpp:214
-  ds_read_b64_tr_b8 a[18:19], v182 offset:8640
-  ds_read_b64_tr_b8 a[20:21], v182 offset:8896
-  ds_read_b64_tr_b8 a[22:23], v182 offset:9152
-  .loc 7 30 0
-  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_16                                        ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_16:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 160 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:160
-  .loc 6 161 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:161
-  .loc 6 162 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:162
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:121
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 163 0
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
+  .loc 6 164 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
+  .loc 6 165 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:165
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:134
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_5:
   .loc 5 214 0
   ds_read_b64_tr_b8 a[24:25], v182 offset:8416                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v182 offset:8672
   ds_read_b64_tr_b8 a[28:29], v182 offset:8928
   ds_read_b64_tr_b8 a[30:31], v182 offset:9184
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 6 160 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:160
-  .loc 6 161 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:161
-  .loc 6 162 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:162
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[32:39], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 6 163 0
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
+  .loc 6 164 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
+  .loc 6 165 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:165
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[32:39], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_6:
   .loc 7 30 0
   s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_17                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
   .loc 5 170 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_17:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 6 160 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:160
-  .loc 6 161 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:161
-  .loc 6 162 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:162
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[16:23], v[80:87], v[150:165], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+tile_unneeded_10:
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 163 0
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
+  .loc 6 164 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
+  .loc 6 165 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:165
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[16:23], v[80:87], v[150:165], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_7:
-  .loc 7 229 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
-  .loc 6 160 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:160
-  .loc 6 161 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:161
-  .loc 6 162 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:162
-  .loc 6 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
+  .loc 6 163 0
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
+  .loc 6 164 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
+  .loc 6 165 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:165
+  .loc 6 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_8:
   .loc 5 178 0
   s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
@@ -4013,53 +3960,40 @@ half_hidden_8:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_18                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_18:
-  .loc 7 12 0
-  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
-  .loc 7 13 0
-  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 30 0
-  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_19                                        ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_19:
+tile_unneeded_11:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
   s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
-  .loc 7 234 0
-  s_setprio 0                                                            ; schedules/walk.cpp:234
-  .loc 2 186 0
-  v_lshlrev_b32_e32 v193, 23, v105                                       ; schedules/softmax.cpp:186
-  v_lshlrev_b32_e32 v194, 23, v111
-  .loc 2 188 0
-  v_fma_f32 v104, v193, v106, v104                                       ; schedules/softmax.cpp:188
-  v_fma_f32 v104, v194, v112, v104
-  .loc 2 189 0
-  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:189
+  .loc 7 235 0
+  s_setprio 0                                                            ; schedules/walk.cpp:235
+  .loc 2 196 0
+  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:196
+  v_lshlrev_b32_e32 v80, 23, v111
+  .loc 2 197 0
+  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:197
+  v_fma_f32 v104, v80, v112, v104
+  .loc 2 198 0
+  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:198
   v_mov_b32_e32 v112, 0
-  .loc 8 228 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:228
+  .loc 8 279 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:279
 sees_nothing:
-  .loc 8 230 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:230
+  .loc 8 281 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:281
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -4073,29 +4007,20 @@ sees_nothing:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_20                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_12                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_20:
-  .loc 7 30 0
-  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_21                                        ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_21:
+tile_unneeded_12:
   .loc 5 178 0
   s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
@@ -4117,63 +4042,50 @@ tile_unneeded_21:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_22                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_13                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_22:
-  .loc 7 12 0
-  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
-  .loc 7 13 0
-  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 30 0
-  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
-  .loc 7 31 0
-  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
-  .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_23                                        ; schedules/walk.cpp:32
-  .loc 5 166 0
-  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_23:
+tile_unneeded_13:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
   s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
 seen_all:
-  .loc 7 181 0
-  s_cmp_lt_u32 s64, s50                                                  ; schedules/walk.cpp:181
   .loc 7 182 0
-  s_cbranch_scc0 served_others                                           ; schedules/walk.cpp:182
+  s_cmp_lt_u32 s64, s50                                                  ; schedules/walk.cpp:182
+  .loc 7 183 0
+  s_cbranch_scc0 served_others                                           ; schedules/walk.cpp:183
 tiles_of_other_waves:
-  .loc 7 184 0
-  s_barrier                                                              ; schedules/walk.cpp:184
+  .loc 7 185 0
+  s_barrier                                                              ; schedules/walk.cpp:185
   .loc 7 12 0
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
   s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 116 0
-  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:116
   .loc 7 117 0
-  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:117
+  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:117
   .loc 7 118 0
-  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:118
+  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:118
   .loc 7 119 0
-  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:119
+  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:119
   .loc 7 120 0
-  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:120
-  .loc 7 186 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:186
+  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:120
+  .loc 7 121 0
+  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:121
   .loc 7 187 0
-  s_barrier                                                              ; schedules/walk.cpp:187
+  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:187
+  .loc 7 188 0
+  s_barrier                                                              ; schedules/walk.cpp:188
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -4187,7 +4099,7 @@ tiles_of_other_waves:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_24                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_14                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
@@ -4200,7 +4112,7 @@ tiles_of_other_waves:
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_24:
+tile_unneeded_14:
   .loc 5 178 0
   s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
@@ -4222,7 +4134,7 @@ tile_unneeded_24:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_25                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_15                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
@@ -4235,105 +4147,107 @@ tile_unneeded_24:
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_25:
+tile_unneeded_15:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
   s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
-  .loc 7 189 0
-  s_cmp_lt_u32 s64, s50                                                  ; schedules/walk.cpp:189
   .loc 7 190 0
-  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:190
+  s_cmp_lt_u32 s64, s50                                                  ; schedules/walk.cpp:190
+  .loc 7 191 0
+  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:191
 served_others:
-  .loc 8 192 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:192
-  .loc 8 196 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:196
-  .loc 8 197 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:197
+  .loc 8 233 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:233
+  .loc 8 237 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:237
+  .loc 8 238 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:238
 other_group_2:
-  .loc 1 93 0
-  s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:93
-  .loc 1 83 0
-  s_mul_i32 s70, s4, s38                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s71, s4, s38                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s70, s4, s39                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s70, s3, s36                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s71, s3, s36                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s70, s3, s37                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 1 34 0
-  s_load_dwordx2 s[76:77], s[0:1], 0x38                                  ; schedules/arguments.cpp:34
+  .loc 1 131 0
+  s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:131
+  .loc 1 121 0
+  s_mul_i32 s70, s4, s38                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s71, s4, s38                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s70, s4, s39                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s70, s3, s36                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s71, s3, s36                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s70, s3, s37                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
   .loc 1 35 0
-  s_load_dwordx4 s[80:83], s[0:1], 0xd0                                  ; schedules/arguments.cpp:35
+  s_load_dwordx2 s[78:79], s[0:1], 0x38                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s78, s4, s82                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s79, s4, s82                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s76, s76, s78                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s77, s77, s79                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s78, s4, s83                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s77, s77, s78                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s78, s44, s80                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s79, s44, s80                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s76, s76, s78                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s77, s77, s79                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s78, s44, s81                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s77, s77, s78                                                ; schedules/arguments.cpp:88
-  .loc 1 104 0
-  s_load_dword s70, s[76:77], 0x0                                        ; schedules/arguments.cpp:104
-  .loc 1 83 0
-  s_mul_i32 s76, s7, s34                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s77, s7, s34                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s76                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s77                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s76, s7, s35                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s76                                                ; schedules/arguments.cpp:88
-  .loc 1 109 0
-  s_sub_i32 s71, s40, s7                                                 ; schedules/arguments.cpp:109
-  .loc 1 110 0
-  s_max_i32 s71, s71, 0                                                  ; schedules/arguments.cpp:110
-  .loc 1 111 0
-  s_min_i32 s71, s71, 32                                                 ; schedules/arguments.cpp:111
-  .loc 1 116 0
-  s_mov_b64 s[72:73], s[68:69]                                           ; schedules/arguments.cpp:116
-  .loc 1 117 0
-  s_mul_i32 s74, s71, s34                                                ; schedules/arguments.cpp:117
-  .loc 1 118 0
-  s_mov_b32 s75, 0x20000                                                 ; schedules/arguments.cpp:118
+  s_load_dwordx4 s[80:83], s[0:1], 0xd0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 141 0
+  s_mov_b64 s[76:77], s[78:79]                                           ; schedules/arguments.cpp:141
+  .loc 1 121 0
+  s_mul_i32 s84, s4, s82                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s85, s4, s82                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s76, s76, s84                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s77, s77, s85                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s84, s4, s83                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s77, s77, s84                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s84, s44, s80                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s85, s44, s80                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s76, s76, s84                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s77, s77, s85                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s84, s44, s81                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s77, s77, s84                                                ; schedules/arguments.cpp:126
+  .loc 1 149 0
+  s_load_dword s70, s[76:77], 0x0                                        ; schedules/arguments.cpp:149
+  .loc 1 121 0
+  s_mul_i32 s76, s7, s34                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s77, s7, s34                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s76                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s77                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s76, s7, s35                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s76                                                ; schedules/arguments.cpp:126
+  .loc 1 154 0
+  s_sub_i32 s71, s40, s7                                                 ; schedules/arguments.cpp:154
+  .loc 1 155 0
+  s_max_i32 s71, s71, 0                                                  ; schedules/arguments.cpp:155
+  .loc 1 156 0
+  s_min_i32 s71, s71, 32                                                 ; schedules/arguments.cpp:156
+  .loc 1 161 0
+  s_mov_b64 s[72:73], s[68:69]                                           ; schedules/arguments.cpp:161
+  .loc 1 162 0
+  s_mul_i32 s74, s71, s34                                                ; schedules/arguments.cpp:162
+  .loc 1 163 0
+  s_mov_b32 s75, 0x20000                                                 ; schedules/arguments.cpp:163
   .loc 9 52 0
   v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/output.cpp:52
   .loc 9 53 0
@@ -4342,8 +4256,8 @@ other_group_2:
   v_mul_lo_u32 v193, v193, s34                                           ; schedules/output.cpp:54
   .loc 9 55 0
   v_lshl_add_u32 v193, v194, 4, v193                                     ; schedules/output.cpp:55
-  .loc 9 58 0
-  v_mov_b32_e32 v195, v104                                               ; schedules/output.cpp:58
+  .loc 9 59 0
+  v_mov_b32_e32 v195, v104                                               ; schedules/output.cpp:59
   .loc 9 13 0
   v_mov_b32_e32 v196, v195                                               ; schedules/output.cpp:13
   .loc 9 14 0
@@ -4352,16 +4266,16 @@ other_group_2:
   v_permlane32_swap_b32_e32 v195, v196                                   ; schedules/output.cpp:15
   .loc 9 16 0
   v_add_f32_e32 v195, v195, v196                                         ; schedules/output.cpp:16
-  .loc 9 60 0
-  v_max_f32_e32 v195, 1.0, v195                                          ; schedules/output.cpp:60
   .loc 9 61 0
-  v_rcp_f32_e32 v195, v195                                               ; schedules/output.cpp:61
-  .loc 9 63 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:63
+  v_max_f32_e32 v195, 1.0, v195                                          ; schedules/output.cpp:61
+  .loc 9 62 0
+  v_rcp_f32_e32 v195, v195                                               ; schedules/output.cpp:62
   .loc 9 64 0
-  v_mul_f32_e32 v195, s70, v195                                          ; schedules/output.cpp:64
-  .loc 9 68 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/output.cpp:68
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:64
+  .loc 9 65 0
+  v_mul_f32_e32 v195, s70, v195                                          ; schedules/output.cpp:65
+  .loc 9 69 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -4394,8 +4308,8 @@ other_group_2:
   .loc 9 38 0
   buffer_store_dwordx4 v[118:121], v193, s[72:75], 0 offen               ; schedules/output.cpp:38
   buffer_store_dwordx4 v[122:125], v193, s[72:75], 0 offen offset:32
-  .loc 9 68 0
-  v_mul_f32_e32 v134, v195, v134                                         ; schedules/output.cpp:68
+  .loc 9 69 0
+  v_mul_f32_e32 v134, v195, v134                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v135, v195, v135
   v_mul_f32_e32 v136, v195, v136
   v_mul_f32_e32 v137, v195, v137
@@ -4428,8 +4342,8 @@ other_group_2:
   .loc 9 38 0
   buffer_store_dwordx4 v[134:137], v193, s[72:75], 0 offen offset:64     ; schedules/output.cpp:38
   buffer_store_dwordx4 v[138:141], v193, s[72:75], 0 offen offset:96
-  .loc 9 68 0
-  v_mul_f32_e32 v150, v195, v150                                         ; schedules/output.cpp:68
+  .loc 9 69 0
+  v_mul_f32_e32 v150, v195, v150                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v151, v195, v151
   v_mul_f32_e32 v152, v195, v152
   v_mul_f32_e32 v153, v195, v153
@@ -4462,8 +4376,8 @@ other_group_2:
   .loc 9 38 0
   buffer_store_dwordx4 v[150:153], v193, s[72:75], 0 offen offset:128    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[154:157], v193, s[72:75], 0 offen offset:160
-  .loc 9 68 0
-  v_mul_f32_e32 v166, v195, v166                                         ; schedules/output.cpp:68
+  .loc 9 69 0
+  v_mul_f32_e32 v166, v195, v166                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v167, v195, v167
   v_mul_f32_e32 v168, v195, v168
   v_mul_f32_e32 v169, v195, v169
@@ -4496,21 +4410,21 @@ other_group_2:
   .loc 9 38 0
   buffer_store_dwordx4 v[166:169], v193, s[72:75], 0 offen offset:192    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[170:173], v193, s[72:75], 0 offen offset:224
-  .loc 3 41 0
-  s_cmp_eq_u32 s2, s47                                                   ; schedules/query_tiles.cpp:41
-  .loc 3 42 0
-  s_cbranch_scc1 both_tiles_done                                         ; schedules/query_tiles.cpp:42
-  .loc 3 43 0
-  s_mov_b32 s2, s47                                                      ; schedules/query_tiles.cpp:43
-  .loc 3 44 0
-  s_mov_b64 exec, -1                                                     ; schedules/query_tiles.cpp:44
   .loc 3 45 0
-  s_barrier                                                              ; schedules/query_tiles.cpp:45
+  s_cmp_eq_u32 s2, s47                                                   ; schedules/query_tiles.cpp:45
   .loc 3 46 0
-  s_branch second_tile                                                   ; schedules/query_tiles.cpp:46
+  s_cbranch_scc1 both_tiles_done                                         ; schedules/query_tiles.cpp:46
+  .loc 3 47 0
+  s_mov_b32 s2, s47                                                      ; schedules/query_tiles.cpp:47
+  .loc 3 48 0
+  s_mov_b64 exec, -1                                                     ; schedules/query_tiles.cpp:48
+  .loc 3 49 0
+  s_barrier                                                              ; schedules/query_tiles.cpp:49
+  .loc 3 50 0
+  s_branch second_tile                                                   ; schedules/query_tiles.cpp:50
 both_tiles_done:
-  .loc 3 52 0
-  s_endpgm                                                               ; schedules/query_tiles.cpp:52
+  .loc 3 56 0
+  s_endpgm                                                               ; schedules/query_tiles.cpp:56
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950
 
@@ -4518,7 +4432,7 @@ both_tiles_done:
 .p2align 6
 .amdhsa_kernel zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950
   .amdhsa_group_segment_fixed_size 99840
-  .amdhsa_kernarg_size 240
+  .amdhsa_kernarg_size 248
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
   .amdhsa_user_sgpr_count 2
   .amdhsa_system_sgpr_workgroup_id_x 1
@@ -4526,7 +4440,7 @@ both_tiles_done:
   .amdhsa_system_sgpr_workgroup_id_z 1
   .amdhsa_system_vgpr_workitem_id 0
   .amdhsa_next_free_vgpr 240
-  .amdhsa_next_free_sgpr 84
+  .amdhsa_next_free_sgpr 86
   .amdhsa_accum_offset 200
   .amdhsa_float_denorm_mode_32 3
   .amdhsa_float_denorm_mode_16_64 3
@@ -4541,12 +4455,12 @@ amdhsa.target: amdgcn-amd-amdhsa--gfx950
 amdhsa.kernels:
   - .name: zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950
     .symbol: zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950.kd
-    .kernarg_segment_size: 240
+    .kernarg_segment_size: 248
     .kernarg_segment_align: 8
     .group_segment_fixed_size: 99840
     .private_segment_fixed_size: 0
     .wavefront_size: 64
-    .sgpr_count: 84
+    .sgpr_count: 86
     .vgpr_count: 197
     .agpr_count: 40
     .max_flat_workgroup_size: 512
@@ -4688,6 +4602,10 @@ amdhsa.kernels:
         .value_kind: by_value
       - .name: softmax_scale
         .offset: 236
+        .size: 4
+        .value_kind: by_value
+      - .name: heads
+        .offset: 240
         .size: 4
         .value_kind: by_value
 ...

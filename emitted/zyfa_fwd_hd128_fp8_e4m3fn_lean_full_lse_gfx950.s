@@ -9,6 +9,13 @@
 ;   s[8:15]      pointers of q k v o
 ;   s[16:39]     strides of q k v o: row head batch
 ;   s[40:43]     seqlen_q seqlen_k heads_per_kv_head softmax_scale
+;   s5           query heads
+;   s6           workgroups of a head
+;   s7           workgroups of a batch entry
+;   s44          number of the work
+;   s45          die
+;   s46          part of a number
+;   s47          head of the work
 ;   s5           wave
 ;   s6           first query of the workgroup
 ;   s7           first query of the wave
@@ -17,21 +24,23 @@
 ;   s46          codes of a score
 ;   s47          q_descale
 ;   s48          k_descale
-;   s[50:51]     address of values per head
-;   s[52:55]     strides of head and batch
-;   s[56:57]     index * stride
-;   s[56:57]     index * stride
-;   s[50:51]     address of values per head
-;   s[52:55]     strides of head and batch
-;   s[56:57]     index * stride
-;   s[56:57]     index * stride
+;   s[50:51]     address of a value per head
+;   s[52:53]     address of values per head
+;   s[56:59]     strides of head and batch
+;   s[54:55]     index * stride
+;   s[54:55]     index * stride
+;   s[52:53]     address of a value per head
+;   s[54:55]     address of values per head
+;   s[56:59]     strides of head and batch
+;   s[60:61]     index * stride
+;   s[60:61]     index * stride
 ;   s47          keys that all rows of the wave see
 ;   s48          keys that some row of the wave sees
 ;   s49          keys that some row of the workgroup sees
-;   s[50:51]     Q of the head
-;   s[52:53]     index * stride
-;   s[52:53]     index * stride
 ;   s[52:55]     Q resource
+;   s[50:51]     Q of the head
+;   s[56:57]     index * stride
+;   s[56:57]     index * stride
 ;   s[56:57]     index * stride
 ;   s56          queries that exist
 ;   s[52:55]     K tile resource
@@ -164,22 +173,25 @@
 ;   s[70:71]     index * stride
 ;   s[72:75]     O resource
 ;   s67          v_descale
-;   s[70:71]     address of values per head
-;   s[76:79]     strides of head and batch
-;   s[80:81]     index * stride
-;   s[80:81]     index * stride
+;   s[70:71]     address of a value per head
+;   s[76:77]     address of values per head
+;   s[80:83]     strides of head and batch
+;   s[78:79]     index * stride
+;   s[78:79]     index * stride
 ;   s[70:71]     index * stride
 ;   s70          queries that exist
 ;   s67          q_descale
 ;   s68          k_descale
-;   s[70:71]     address of values per head
-;   s[72:75]     strides of head and batch
-;   s[76:77]     index * stride
-;   s[76:77]     index * stride
-;   s[70:71]     address of values per head
-;   s[72:75]     strides of head and batch
-;   s[76:77]     index * stride
-;   s[76:77]     index * stride
+;   s[70:71]     address of a value per head
+;   s[72:73]     address of values per head
+;   s[76:79]     strides of head and batch
+;   s[74:75]     index * stride
+;   s[74:75]     index * stride
+;   s[72:73]     address of a value per head
+;   s[74:75]     address of values per head
+;   s[76:79]     strides of head and batch
+;   s[80:81]     index * stride
+;   s[80:81]     index * stride
 ;   s[68:69]     address of values per head
 ;   s[72:75]     strides of head and batch
 ;   s[76:79]     LSE resource
@@ -190,6 +202,8 @@
 ;   s[80:81]     index * stride
 ;   s80          queries that exist
 ;   v0           work-item
+;   v1           dividend
+;   v2           divisor
 ;   v1           lane
 ;   v2           dividend
 ;   v3           divisor
@@ -201,9 +215,9 @@
 ;   v7           octaves of a product
 ;   v8           octaves of a score
 ;   v7           keys that the lane's row sees
-;   v8           Q address
-;   v9           part of an address
 ;   v[8:71]      S
+;   v72          Q address
+;   v73          part of an address
 ;   v[72:87]     P
 ;   v[88:103]    minus the row's reference
 ;   v104         row total
@@ -253,10 +267,6 @@
 ;   v195         octaves of the rise
 ;   v194         other half's maximum
 ;   v195         other half's maximum
-;   v196         2^exponent
-;   v197         2^exponent
-;   v194         weight of the largest score
-;   v195         weight of the largest score
 ;   v194         code of a score of 0, fixed point
 ;   v195         octaves of the rise
 ;   v195         octaves of the rise
@@ -276,10 +286,6 @@
 ;   v195         score of a hidden key
 ;   v194         other half's maximum
 ;   v195         other half's maximum
-;   v196         2^exponent
-;   v197         2^exponent
-;   v194         weight of the largest score
-;   v195         weight of the largest score
 ;   v194         code of a score of 0, fixed point
 ;   v195         octaves of the rise
 ;   v195         octaves of the rise
@@ -289,8 +295,6 @@
 ;   v195         code of a score of 0, fixed point
 ;   v196         octaves of the rise
 ;   v196         octaves of the rise
-;   v194         2^exponent
-;   v195         2^exponent
 ;   v194         O address
 ;   v195         lane / 32
 ;   v196         v_descale / total
@@ -321,144 +325,209 @@
 .file 8 "schedules/output.cpp"
 .file 9 "schedules/query_tiles.cpp"
 zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
-  .loc 1 16 0
-  s_load_dwordx8 s[8:15], s[0:1], 0x0                                    ; schedules/arguments.cpp:16
-  .loc 1 17 0
-  s_load_dwordx16 s[16:31], s[0:1], 0x40                                 ; schedules/arguments.cpp:17
   .loc 1 18 0
-  s_load_dwordx8 s[32:39], s[0:1], 0x80                                  ; schedules/arguments.cpp:18
+  s_load_dwordx8 s[8:15], s[0:1], 0x0                                    ; schedules/arguments.cpp:18
   .loc 1 19 0
-  s_load_dwordx4 s[40:43], s[0:1], 0xe0                                  ; schedules/arguments.cpp:19
+  s_load_dwordx16 s[16:31], s[0:1], 0x40                                 ; schedules/arguments.cpp:19
   .loc 1 20 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:20
-  .loc 1 66 0
-  v_lshrrev_b32_e32 v1, 6, v0                                            ; schedules/arguments.cpp:66
-  .loc 1 67 0
-  s_nop 0                                                                ; schedules/arguments.cpp:67
-  .loc 1 68 0
-  v_readfirstlane_b32 s5, v1                                             ; schedules/arguments.cpp:68
+  s_load_dwordx8 s[32:39], s[0:1], 0x80                                  ; schedules/arguments.cpp:20
+  .loc 1 21 0
+  s_load_dwordx4 s[40:43], s[0:1], 0xe0                                  ; schedules/arguments.cpp:21
+  .loc 1 22 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:22
   .loc 1 69 0
-  v_and_b32_e32 v1, 63, v0                                               ; schedules/arguments.cpp:69
-  .loc 1 48 0
-  v_cvt_f32_u32_e32 v3, s42                                              ; schedules/arguments.cpp:48
-  .loc 1 49 0
-  v_cvt_f32_u32_e32 v2, s3                                               ; schedules/arguments.cpp:49
-  .loc 1 50 0
-  v_rcp_f32_e32 v3, v3                                                   ; schedules/arguments.cpp:50
-  .loc 1 51 0
-  v_add_f32_e32 v2, 0.5, v2                                              ; schedules/arguments.cpp:51
-  .loc 1 52 0
-  v_mul_f32_e32 v2, v2, v3                                               ; schedules/arguments.cpp:52
-  .loc 1 53 0
-  v_cvt_u32_f32_e32 v2, v2                                               ; schedules/arguments.cpp:53
-  .loc 1 54 0
-  s_nop 0                                                                ; schedules/arguments.cpp:54
-  .loc 1 55 0
-  v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:55
-  .loc 2 53 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:53
-  .loc 2 54 0
-  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:54
-  .loc 2 55 0
-  v_mov_b32_e32 v4, 0x4b00001b                                           ; schedules/softmax.cpp:55
-  .loc 2 56 0
-  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:56
-  .loc 2 60 0
-  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:60
-  .loc 1 34 0
-  s_load_dwordx2 s[50:51], s[0:1], 0x28                                  ; schedules/arguments.cpp:34
-  .loc 1 35 0
-  s_load_dwordx4 s[52:55], s[0:1], 0xb0                                  ; schedules/arguments.cpp:35
-  .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s56, s4, s54                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s4, s54                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s4, s55                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s56, s44, s52                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s44, s52                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s44, s53                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 104 0
-  s_load_dword s47, s[50:51], 0x0                                        ; schedules/arguments.cpp:104
-  .loc 1 33 0
-  s_nop 0                                                                ; schedules/arguments.cpp:33
-  .loc 1 34 0
-  s_load_dwordx2 s[50:51], s[0:1], 0x30                                  ; schedules/arguments.cpp:34
-  .loc 1 35 0
-  s_load_dwordx4 s[52:55], s[0:1], 0xc0                                  ; schedules/arguments.cpp:35
-  .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s56, s4, s54                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s4, s54                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s4, s55                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s56, s44, s52                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s44, s52                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s44, s53                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 104 0
-  s_load_dword s48, s[50:51], 0x0                                        ; schedules/arguments.cpp:104
-  .loc 1 126 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:126
-  .loc 1 127 0
-  v_mov_b32_e32 v7, s43                                                  ; schedules/arguments.cpp:127
-  .loc 1 128 0
-  v_mul_f32_e32 v7, s47, v7                                              ; schedules/arguments.cpp:128
-  .loc 1 129 0
-  v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:129
-  .loc 1 130 0
-  v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:130
-  .loc 2 65 0
-  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:65
-  .loc 2 66 0
-  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:66
-  .loc 2 67 0
-  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:67
-  .loc 2 68 0
-  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:68
-  .loc 2 70 0
-  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:70
-  .loc 2 71 0
-  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:71
+  s_load_dword s5, s[0:1], 0xf0                                          ; schedules/arguments.cpp:69
+  .loc 1 72 0
+  s_add_u32 s6, s40, 0xff                                                ; schedules/arguments.cpp:72
+  .loc 1 73 0
+  s_lshr_b32 s6, s6, 8                                                   ; schedules/arguments.cpp:73
+  .loc 1 74 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:74
   .loc 1 75 0
-  s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:75
+  s_mul_hi_u32 s46, s5, s6                                               ; schedules/arguments.cpp:75
   .loc 1 76 0
-  s_mul_i32 s7, s5, 32                                                   ; schedules/arguments.cpp:76
+  s_mul_i32 s7, s5, s6                                                   ; schedules/arguments.cpp:76
   .loc 1 77 0
-  s_add_u32 s7, s7, s6                                                   ; schedules/arguments.cpp:77
+  s_cmp_lg_u32 s46, 0                                                    ; schedules/arguments.cpp:77
+  .loc 1 78 0
+  s_cbranch_scc1 order_of_the_grid                                       ; schedules/arguments.cpp:78
+  .loc 1 79 0
+  s_cmp_le_u32 s7, 0x100000                                              ; schedules/arguments.cpp:79
+  .loc 1 80 0
+  s_cbranch_scc0 order_of_the_grid                                       ; schedules/arguments.cpp:80
+  .loc 1 83 0
+  s_mul_i32 s44, s3, s6                                                  ; schedules/arguments.cpp:83
+  .loc 1 84 0
+  s_add_u32 s44, s44, s2                                                 ; schedules/arguments.cpp:84
+  .loc 1 85 0
+  s_and_b32 s45, s44, 7                                                  ; schedules/arguments.cpp:85
+  .loc 1 86 0
+  s_lshr_b32 s44, s44, 3                                                 ; schedules/arguments.cpp:86
+  .loc 1 87 0
+  s_lshr_b32 s46, s7, 3                                                  ; schedules/arguments.cpp:87
+  .loc 1 88 0
+  s_mul_i32 s46, s46, s45                                                ; schedules/arguments.cpp:88
+  .loc 1 89 0
+  s_add_u32 s44, s44, s46                                                ; schedules/arguments.cpp:89
+  .loc 1 90 0
+  s_and_b32 s46, s7, 7                                                   ; schedules/arguments.cpp:90
+  .loc 1 91 0
+  s_min_u32 s46, s46, s45                                                ; schedules/arguments.cpp:91
+  .loc 1 92 0
+  s_add_u32 s44, s44, s46                                                ; schedules/arguments.cpp:92
+  .loc 1 49 0
+  v_cvt_f32_u32_e32 v2, s6                                               ; schedules/arguments.cpp:49
+  .loc 1 50 0
+  v_cvt_f32_u32_e32 v1, s44                                              ; schedules/arguments.cpp:50
+  .loc 1 51 0
+  v_rcp_f32_e32 v2, v2                                                   ; schedules/arguments.cpp:51
+  .loc 1 52 0
+  v_add_f32_e32 v1, 0.5, v1                                              ; schedules/arguments.cpp:52
+  .loc 1 53 0
+  v_mul_f32_e32 v1, v1, v2                                               ; schedules/arguments.cpp:53
+  .loc 1 54 0
+  v_cvt_u32_f32_e32 v1, v1                                               ; schedules/arguments.cpp:54
+  .loc 1 55 0
+  s_nop 0                                                                ; schedules/arguments.cpp:55
+  .loc 1 56 0
+  v_readfirstlane_b32 s47, v1                                            ; schedules/arguments.cpp:56
+  .loc 1 93 0
+  s_mov_b32 s3, s47                                                      ; schedules/arguments.cpp:93
+  .loc 1 94 0
+  s_mul_i32 s46, s3, s6                                                  ; schedules/arguments.cpp:94
+  .loc 1 95 0
+  s_sub_u32 s2, s44, s46                                                 ; schedules/arguments.cpp:95
+order_of_the_grid:
+  .loc 1 104 0
+  v_lshrrev_b32_e32 v1, 6, v0                                            ; schedules/arguments.cpp:104
+  .loc 1 105 0
+  s_nop 0                                                                ; schedules/arguments.cpp:105
+  .loc 1 106 0
+  v_readfirstlane_b32 s5, v1                                             ; schedules/arguments.cpp:106
+  .loc 1 107 0
+  v_and_b32_e32 v1, 63, v0                                               ; schedules/arguments.cpp:107
+  .loc 1 49 0
+  v_cvt_f32_u32_e32 v3, s42                                              ; schedules/arguments.cpp:49
+  .loc 1 50 0
+  v_cvt_f32_u32_e32 v2, s3                                               ; schedules/arguments.cpp:50
+  .loc 1 51 0
+  v_rcp_f32_e32 v3, v3                                                   ; schedules/arguments.cpp:51
+  .loc 1 52 0
+  v_add_f32_e32 v2, 0.5, v2                                              ; schedules/arguments.cpp:52
+  .loc 1 53 0
+  v_mul_f32_e32 v2, v2, v3                                               ; schedules/arguments.cpp:53
+  .loc 1 54 0
+  v_cvt_u32_f32_e32 v2, v2                                               ; schedules/arguments.cpp:54
+  .loc 1 55 0
+  s_nop 0                                                                ; schedules/arguments.cpp:55
+  .loc 1 56 0
+  v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:56
+  .loc 2 57 0
+  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:57
+  .loc 2 58 0
+  v_mov_b32_e32 v4, 0x4b000067                                           ; schedules/softmax.cpp:58
+  .loc 2 59 0
+  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:59
+  .loc 2 63 0
+  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:63
+  .loc 2 74 0
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:74
+  .loc 1 35 0
+  s_load_dwordx2 s[52:53], s[0:1], 0x28                                  ; schedules/arguments.cpp:35
+  .loc 1 36 0
+  s_load_dwordx4 s[56:59], s[0:1], 0xb0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 141 0
+  s_mov_b64 s[50:51], s[52:53]                                           ; schedules/arguments.cpp:141
+  .loc 1 121 0
+  s_mul_i32 s54, s4, s58                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s55, s4, s58                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s50, s50, s54                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s51, s51, s55                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s54, s4, s59                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s51, s51, s54                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s54, s44, s56                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s55, s44, s56                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s50, s50, s54                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s51, s51, s55                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s54, s44, s57                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s51, s51, s54                                                ; schedules/arguments.cpp:126
+  .loc 1 35 0
+  s_load_dwordx2 s[54:55], s[0:1], 0x30                                  ; schedules/arguments.cpp:35
+  .loc 1 36 0
+  s_load_dwordx4 s[56:59], s[0:1], 0xc0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 141 0
+  s_mov_b64 s[52:53], s[54:55]                                           ; schedules/arguments.cpp:141
+  .loc 1 121 0
+  s_mul_i32 s60, s4, s58                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s61, s4, s58                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s52, s52, s60                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s53, s53, s61                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s60, s4, s59                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s53, s53, s60                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s60, s44, s56                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s61, s44, s56                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s52, s52, s60                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s53, s53, s61                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s60, s44, s57                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s53, s53, s60                                                ; schedules/arguments.cpp:126
+  .loc 1 172 0
+  s_load_dword s47, s[50:51], 0x0                                        ; schedules/arguments.cpp:172
+  .loc 1 173 0
+  s_load_dword s48, s[52:53], 0x0                                        ; schedules/arguments.cpp:173
+  .loc 1 174 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:174
+  .loc 1 175 0
+  v_mov_b32_e32 v7, s43                                                  ; schedules/arguments.cpp:175
+  .loc 1 176 0
+  v_mul_f32_e32 v7, s47, v7                                              ; schedules/arguments.cpp:176
+  .loc 1 177 0
+  v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:177
+  .loc 1 178 0
+  v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:178
+  .loc 2 78 0
+  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:78
+  .loc 2 79 0
+  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:79
+  .loc 2 80 0
+  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:80
+  .loc 2 81 0
+  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:81
+  .loc 2 83 0
+  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:83
+  .loc 2 84 0
+  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:84
+  .loc 1 113 0
+  s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:113
+  .loc 1 114 0
+  s_mul_i32 s7, s5, 32                                                   ; schedules/arguments.cpp:114
+  .loc 1 115 0
+  s_add_u32 s7, s7, s6                                                   ; schedules/arguments.cpp:115
   .loc 3 32 0
   s_mov_b32 s47, s41                                                     ; schedules/limits.cpp:32
   .loc 3 33 0
@@ -473,75 +542,75 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_cselect_b32 s47, s47, 0                                              ; schedules/limits.cpp:14
   .loc 3 15 0
   s_cselect_b32 s48, s48, 0                                              ; schedules/limits.cpp:15
-  .loc 1 93 0
-  s_mov_b64 s[50:51], s[8:9]                                             ; schedules/arguments.cpp:93
-  .loc 1 83 0
-  s_mul_i32 s52, s4, s20                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s53, s4, s20                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s52                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s53                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s52, s4, s21                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s52                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s52, s3, s18                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s53, s3, s18                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s52                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s53                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s52, s3, s19                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s52                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s56, s7, s16                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s57, s7, s16                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s56, s7, s17                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:88
-  .loc 1 109 0
-  s_sub_i32 s56, s40, s7                                                 ; schedules/arguments.cpp:109
-  .loc 1 110 0
-  s_max_i32 s56, s56, 0                                                  ; schedules/arguments.cpp:110
-  .loc 1 111 0
-  s_min_i32 s56, s56, 32                                                 ; schedules/arguments.cpp:111
-  .loc 1 116 0
-  s_mov_b64 s[52:53], s[50:51]                                           ; schedules/arguments.cpp:116
-  .loc 1 117 0
-  s_mul_i32 s54, s56, s16                                                ; schedules/arguments.cpp:117
-  .loc 1 118 0
-  s_mov_b32 s55, 0x20000                                                 ; schedules/arguments.cpp:118
-  .loc 4 227 0
-  v_and_b32_e32 v8, 31, v1                                               ; schedules/tiles.cpp:227
-  .loc 4 228 0
-  v_mul_lo_u32 v8, v8, s16                                               ; schedules/tiles.cpp:228
+  .loc 1 131 0
+  s_mov_b64 s[50:51], s[8:9]                                             ; schedules/arguments.cpp:131
+  .loc 1 121 0
+  s_mul_i32 s56, s4, s20                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s57, s4, s20                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s56, s4, s21                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s56, s3, s18                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s57, s3, s18                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s56, s3, s19                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s56, s7, s16                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s57, s7, s16                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s56, s7, s17                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:126
+  .loc 1 154 0
+  s_sub_i32 s56, s40, s7                                                 ; schedules/arguments.cpp:154
+  .loc 1 155 0
+  s_max_i32 s56, s56, 0                                                  ; schedules/arguments.cpp:155
+  .loc 1 156 0
+  s_min_i32 s56, s56, 32                                                 ; schedules/arguments.cpp:156
+  .loc 1 161 0
+  s_mov_b64 s[52:53], s[50:51]                                           ; schedules/arguments.cpp:161
+  .loc 1 162 0
+  s_mul_i32 s54, s56, s16                                                ; schedules/arguments.cpp:162
+  .loc 1 163 0
+  s_mov_b32 s55, 0x20000                                                 ; schedules/arguments.cpp:163
+  .loc 4 224 0
+  v_and_b32_e32 v72, 31, v1                                              ; schedules/tiles.cpp:224
+  .loc 4 225 0
+  v_mul_lo_u32 v72, v72, s16                                             ; schedules/tiles.cpp:225
   .loc 4 20 0
-  v_bfe_u32 v9, v1, 5, 1                                                 ; schedules/tiles.cpp:20
+  v_bfe_u32 v73, v1, 5, 1                                                ; schedules/tiles.cpp:20
   .loc 4 21 0
-  v_mul_u32_u24_e32 v9, 16, v9                                           ; schedules/tiles.cpp:21
+  v_mul_u32_u24_e32 v73, 16, v73                                         ; schedules/tiles.cpp:21
   .loc 4 35 0
-  v_add_u32_e32 v8, v8, v9                                               ; schedules/tiles.cpp:35
-  .loc 4 232 0
-  buffer_load_dwordx4 a[0:3], v8, s[52:55], 0 offen                      ; schedules/tiles.cpp:232
-  buffer_load_dwordx4 a[4:7], v8, s[52:55], 0 offen offset:32
-  buffer_load_dwordx4 a[8:11], v8, s[52:55], 0 offen offset:64
-  buffer_load_dwordx4 a[12:15], v8, s[52:55], 0 offen offset:96
-  .loc 2 79 0
-  v_mov_b32_e32 v105, 0                                                  ; schedules/softmax.cpp:79
-  .loc 2 81 0
-  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:81
+  v_add_u32_e32 v72, v72, v73                                            ; schedules/tiles.cpp:35
+  .loc 4 238 0
+  buffer_load_dwordx4 a[0:3], v72, s[52:55], 0 offen                     ; schedules/tiles.cpp:238
+  buffer_load_dwordx4 a[4:7], v72, s[52:55], 0 offen offset:32
+  buffer_load_dwordx4 a[8:11], v72, s[52:55], 0 offen offset:64
+  buffer_load_dwordx4 a[12:15], v72, s[52:55], 0 offen offset:96
+  .loc 2 92 0
+  v_mov_b32_e32 v105, 0                                                  ; schedules/softmax.cpp:92
+  .loc 2 94 0
+  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:94
   v_mov_b32_e32 v89, 0
   v_mov_b32_e32 v90, 0
   v_mov_b32_e32 v91, 0
@@ -557,24 +626,24 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mov_b32_e32 v101, 0
   v_mov_b32_e32 v102, 0
   v_mov_b32_e32 v103, 0
-  .loc 2 82 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:82
-  .loc 2 89 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:89
+  .loc 2 95 0
+  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:95
+  .loc 2 102 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:102
   v_mov_b32_e32 v109, 0
   v_mov_b32_e32 v110, 0
   v_mov_b32_e32 v111, 0
-  .loc 2 90 0
-  v_mov_b32_e32 v106, 0x4b00007f                                         ; schedules/softmax.cpp:90
-  .loc 2 89 0
-  v_mov_b32_e32 v114, 0                                                  ; schedules/softmax.cpp:89
+  .loc 2 103 0
+  v_mov_b32_e32 v106, 0x4b00007f                                         ; schedules/softmax.cpp:103
+  .loc 2 102 0
+  v_mov_b32_e32 v114, 0                                                  ; schedules/softmax.cpp:102
   v_mov_b32_e32 v115, 0
   v_mov_b32_e32 v116, 0
   v_mov_b32_e32 v117, 0
-  .loc 2 90 0
-  v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:90
-  .loc 5 69 0
-  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:69
+  .loc 2 103 0
+  v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:103
+  .loc 5 72 0
+  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:72
   v_mov_b32_e32 v119, 0
   v_mov_b32_e32 v120, 0
   v_mov_b32_e32 v121, 0
@@ -638,32 +707,32 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_mov_b32_e32 v179, 0
   v_mov_b32_e32 v180, 0
   v_mov_b32_e32 v181, 0
-  .loc 1 93 0
-  s_mov_b64 s[56:57], s[10:11]                                           ; schedules/arguments.cpp:93
-  .loc 1 83 0
-  s_mul_i32 s58, s4, s26                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s59, s4, s26                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s58, s4, s27                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s58, s44, s24                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s59, s44, s24                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s58, s44, s25                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:88
+  .loc 1 131 0
+  s_mov_b64 s[56:57], s[10:11]                                           ; schedules/arguments.cpp:131
+  .loc 1 121 0
+  s_mul_i32 s58, s4, s26                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s59, s4, s26                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s58, s4, s27                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s58, s44, s24                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s59, s44, s24                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s58, s44, s25                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:126
   .loc 4 20 0
   v_bfe_u32 v185, v1, 5, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -714,32 +783,32 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_mul_i32 s50, s22, 0x80                                               ; schedules/tiles.cpp:64
   .loc 4 65 0
   s_add_u32 s51, s51, 0                                                  ; schedules/tiles.cpp:65
-  .loc 1 93 0
-  s_mov_b64 s[62:63], s[12:13]                                           ; schedules/arguments.cpp:93
-  .loc 1 83 0
-  s_mul_i32 s64, s4, s32                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s65, s4, s32                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s62, s62, s64                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s63, s63, s65                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s64, s4, s33                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s63, s63, s64                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s64, s44, s30                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s65, s44, s30                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s62, s62, s64                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s63, s63, s65                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s64, s44, s31                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s63, s63, s64                                                ; schedules/arguments.cpp:88
+  .loc 1 131 0
+  s_mov_b64 s[62:63], s[12:13]                                           ; schedules/arguments.cpp:131
+  .loc 1 121 0
+  s_mul_i32 s64, s4, s32                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s65, s4, s32                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s62, s62, s64                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s63, s63, s65                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s64, s4, s33                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s63, s63, s64                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s64, s44, s30                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s65, s44, s30                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s62, s62, s64                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s63, s63, s65                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s64, s44, s31                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s63, s63, s64                                                ; schedules/arguments.cpp:126
   .loc 4 20 0
   v_bfe_u32 v187, v1, 3, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -794,42 +863,42 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_mul_i32 s60, s28, 0x80                                               ; schedules/tiles.cpp:64
   .loc 4 65 0
   s_add_u32 s61, s61, 0x4100                                             ; schedules/tiles.cpp:65
-  .loc 2 201 0
-  s_flbit_i32_b32 s62, s48                                               ; schedules/softmax.cpp:201
-  .loc 2 202 0
-  s_add_u32 s62, s62, 15                                                 ; schedules/softmax.cpp:202
-  .loc 2 102 0
-  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:103
-  .loc 2 108 0
-  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:108
-  .loc 2 109 0
-  s_nop 0                                                                ; schedules/softmax.cpp:109
-  .loc 2 110 0
-  v_cndmask_b32_e64 v188, 0, v192, s[64:65]                              ; schedules/softmax.cpp:110
-  v_cndmask_b32_e64 v189, 0, v192, s[64:65]
-  .loc 2 102 0
-  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 4, v192                                     ; schedules/softmax.cpp:103
-  .loc 2 108 0
-  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:108
-  .loc 2 109 0
-  s_nop 0                                                                ; schedules/softmax.cpp:109
-  .loc 2 110 0
-  v_cndmask_b32_e64 v190, 0, v192, s[64:65]                              ; schedules/softmax.cpp:110
-  v_cndmask_b32_e64 v191, 0, v192, s[64:65]
-  .loc 2 102 0
-  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:102
-  .loc 2 103 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:103
-  .loc 2 113 0
-  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:113
-  .loc 2 114 0
-  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:114
+  .loc 2 228 0
+  s_flbit_i32_b32 s62, s48                                               ; schedules/softmax.cpp:228
+  .loc 2 229 0
+  s_add_u32 s62, s62, 15                                                 ; schedules/softmax.cpp:229
+  .loc 2 115 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:115
   .loc 2 116 0
-  v_cndmask_b32_e64 v187, v187, v192, s[64:65]                           ; schedules/softmax.cpp:116
+  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:116
+  .loc 2 121 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:121
+  .loc 2 122 0
+  s_nop 0                                                                ; schedules/softmax.cpp:122
+  .loc 2 123 0
+  v_cndmask_b32_e64 v188, 0, v192, s[64:65]                              ; schedules/softmax.cpp:123
+  v_cndmask_b32_e64 v189, 0, v192, s[64:65]
+  .loc 2 115 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:115
+  .loc 2 116 0
+  v_cmp_eq_u32_e64 s[64:65], 4, v192                                     ; schedules/softmax.cpp:116
+  .loc 2 121 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:121
+  .loc 2 122 0
+  s_nop 0                                                                ; schedules/softmax.cpp:122
+  .loc 2 123 0
+  v_cndmask_b32_e64 v190, 0, v192, s[64:65]                              ; schedules/softmax.cpp:123
+  v_cndmask_b32_e64 v191, 0, v192, s[64:65]
+  .loc 2 115 0
+  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:115
+  .loc 2 116 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:116
+  .loc 2 126 0
+  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:126
+  .loc 2 127 0
+  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:127
+  .loc 2 129 0
+  v_cndmask_b32_e64 v187, v187, v192, s[64:65]                           ; schedules/softmax.cpp:129
   .loc 4 20 0
   v_bfe_u32 v192, v1, 0, 3                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -876,16 +945,16 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   v_add_u32_e32 v193, v193, v194                                         ; schedules/tiles.cpp:35
   .loc 4 200 0
   v_add_u32_e32 v193, 0x4100, v193                                       ; schedules/tiles.cpp:200
-  .loc 6 78 0
-  s_and_b32 s66, s47, 0xffffff80                                         ; schedules/walk.cpp:78
   .loc 6 79 0
-  s_mov_b32 s63, 0                                                       ; schedules/walk.cpp:79
+  s_and_b32 s66, s47, 0xffffff80                                         ; schedules/walk.cpp:79
   .loc 6 80 0
-  s_mov_b32 s64, 0                                                       ; schedules/walk.cpp:80
+  s_mov_b32 s63, 0                                                       ; schedules/walk.cpp:80
   .loc 6 81 0
-  s_mov_b32 s65, 0x10400                                                 ; schedules/walk.cpp:81
+  s_mov_b32 s64, 0                                                       ; schedules/walk.cpp:81
   .loc 6 82 0
-  v_mov_b32_e32 v182, v192                                               ; schedules/walk.cpp:82
+  s_mov_b32 s65, 0x10400                                                 ; schedules/walk.cpp:82
+  .loc 6 83 0
+  v_mov_b32_e32 v182, v192                                               ; schedules/walk.cpp:83
   .loc 6 12 0
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
@@ -983,21 +1052,21 @@ tile_unneeded_3:
   s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
   .loc 4 179 0
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
-  .loc 6 85 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:85
-  .loc 7 192 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:192
-  .loc 7 194 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:194
-  .loc 7 197 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:197
+  .loc 6 86 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:86
+  .loc 7 233 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:233
+  .loc 7 235 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:235
+  .loc 7 238 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:238
 other_group:
-  .loc 7 225 0
-  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:225
-  .loc 7 226 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:226
-  .loc 7 166 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:166
+  .loc 7 276 0
+  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:276
+  .loc 7 277 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:277
+  .loc 7 215 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:215
   .loc 4 206 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
   .loc 4 207 0
@@ -1010,86 +1079,86 @@ other_group:
   ds_read_b128 a[32:35], v182 offset:4160                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
-  .loc 6 216 0
-  s_setprio 1                                                            ; schedules/walk.cpp:216
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:109
+  .loc 6 217 0
+  s_setprio 1                                                            ; schedules/walk.cpp:217
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:63
   v_cndmask_b32_e64 v9, v195, v89, s[70:71]
   v_cndmask_b32_e64 v10, v195, v90, s[72:73]
   v_cndmask_b32_e64 v11, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v13, v195, v93, s[70:71]
   v_cndmask_b32_e64 v14, v195, v94, s[72:73]
   v_cndmask_b32_e64 v15, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v17, v195, v97, s[70:71]
   v_cndmask_b32_e64 v18, v195, v98, s[72:73]
   v_cndmask_b32_e64 v19, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v21, v195, v101, s[70:71]
   v_cndmask_b32_e64 v22, v195, v102, s[72:73]
   v_cndmask_b32_e64 v23, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done                                                    ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done                                                    ; schedules/products.cpp:121
 block_seen:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done                                                    ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done                                                    ; schedules/products.cpp:124
 block_hidden:
-  .loc 5 123 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -1110,86 +1179,86 @@ block_done:
   ds_read_b128 a[16:19], v182 offset:4672                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 5 107 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:109
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 5 110 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v25, v195, v89, s[70:71]
   v_cndmask_b32_e64 v26, v195, v90, s[72:73]
   v_cndmask_b32_e64 v27, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v29, v195, v93, s[70:71]
   v_cndmask_b32_e64 v30, v195, v94, s[72:73]
   v_cndmask_b32_e64 v31, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v33, v195, v97, s[70:71]
   v_cndmask_b32_e64 v34, v195, v98, s[72:73]
   v_cndmask_b32_e64 v35, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v37, v195, v101, s[70:71]
   v_cndmask_b32_e64 v38, v195, v102, s[72:73]
   v_cndmask_b32_e64 v39, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:121
 block_seen_2:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:124
 block_hidden_2:
-  .loc 5 123 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -1210,14 +1279,14 @@ block_done_2:
   ds_read_b128 a[24:27], v182 offset:8320                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[28:31], v182 offset:8352                                ; schedules/tiles.cpp:207
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:109
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
@@ -1225,14 +1294,14 @@ block_done_3:
   ds_read_b128 a[32:35], v182 offset:8832                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:8864                                ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
@@ -1240,86 +1309,86 @@ block_done_4:
   ds_read_b128 a[16:19], v182 offset:12480                               ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[20:23], v182 offset:12512                               ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v41, v195, v89, s[70:71]
   v_cndmask_b32_e64 v42, v195, v90, s[72:73]
   v_cndmask_b32_e64 v43, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v45, v195, v93, s[70:71]
   v_cndmask_b32_e64 v46, v195, v94, s[72:73]
   v_cndmask_b32_e64 v47, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v49, v195, v97, s[70:71]
   v_cndmask_b32_e64 v50, v195, v98, s[72:73]
   v_cndmask_b32_e64 v51, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v53, v195, v101, s[70:71]
   v_cndmask_b32_e64 v54, v195, v102, s[72:73]
   v_cndmask_b32_e64 v55, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:121
 block_seen_3:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:124
 block_hidden_5:
-  .loc 5 123 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -1340,86 +1409,86 @@ block_done_5:
   ds_read_b128 a[24:27], v182 offset:12992                               ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[28:31], v182 offset:13024                               ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v57, v195, v89, s[70:71]
   v_cndmask_b32_e64 v58, v195, v90, s[72:73]
   v_cndmask_b32_e64 v59, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v61, v195, v93, s[70:71]
   v_cndmask_b32_e64 v62, v195, v94, s[72:73]
   v_cndmask_b32_e64 v63, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v65, v195, v97, s[70:71]
   v_cndmask_b32_e64 v66, v195, v98, s[72:73]
   v_cndmask_b32_e64 v67, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v69, v195, v101, s[70:71]
   v_cndmask_b32_e64 v70, v195, v102, s[72:73]
   v_cndmask_b32_e64 v71, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:121
 block_seen_4:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:124
 block_hidden_6:
-  .loc 5 123 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -1436,25 +1505,25 @@ block_hidden_6:
   v_mov_b32_e32 v70, 0xff800000
   v_mov_b32_e32 v71, 0xff800000
 block_done_6:
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
@@ -1528,25 +1597,25 @@ tile_unneeded_5:
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
   s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
-  .loc 6 116 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:116
   .loc 6 117 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:117
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:117
   .loc 6 118 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:118
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:118
   .loc 6 119 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:119
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:119
   .loc 6 120 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:120
-  .loc 6 234 0
-  s_setprio 0                                                            ; schedules/walk.cpp:234
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:120
+  .loc 6 121 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:121
   .loc 6 235 0
-  s_barrier                                                              ; schedules/walk.cpp:235
-  .loc 2 147 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:147
+  s_setprio 0                                                            ; schedules/walk.cpp:235
+  .loc 6 236 0
+  s_barrier                                                              ; schedules/walk.cpp:236
+  .loc 2 160 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:160
   v_max3_f32 v113, v40, v41, v42
-  .loc 2 148 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:148
+  .loc 2 161 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:161
   v_max3_f32 v113, v113, v43, v44
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v113, v113, v45, v46
@@ -1574,27 +1643,27 @@ tile_unneeded_5:
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v107, v107, v37, v38
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 149 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:149
+  .loc 2 162 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:162
   v_max_f32_e32 v113, v113, v71
-  .loc 2 161 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:161
-  v_mov_b32_e32 v195, v113
-  .loc 2 130 0
-  s_nop 0                                                                ; schedules/softmax.cpp:130
-  .loc 2 163 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:163
-  v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 164 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:164
-  v_max_f32_e32 v113, v113, v195
-  .loc 2 171 0
-  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:171
-  .loc 2 172 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:172
-  v_max_f32_e32 v194, v113, v194
   .loc 2 174 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:174
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:174
+  v_mov_b32_e32 v195, v113
+  .loc 2 143 0
+  s_nop 0                                                                ; schedules/softmax.cpp:143
+  .loc 2 176 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:176
+  v_permlane32_swap_b32_e32 v113, v195
+  .loc 2 177 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:177
+  v_max_f32_e32 v113, v113, v195
+  .loc 2 184 0
+  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:184
+  .loc 2 185 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:185
+  v_max_f32_e32 v194, v113, v194
+  .loc 2 187 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:187
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -1626,10 +1695,10 @@ tile_unneeded_5:
   v_sub_f32_e32 v37, v37, v194
   v_sub_f32_e32 v38, v38, v194
   v_sub_f32_e32 v39, v39, v194
-  .loc 2 175 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:175
-  .loc 2 174 0
-  v_sub_f32_e32 v40, v40, v194                                           ; schedules/softmax.cpp:174
+  .loc 2 188 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:188
+  .loc 2 187 0
+  v_sub_f32_e32 v40, v40, v194                                           ; schedules/softmax.cpp:187
   v_sub_f32_e32 v41, v41, v194
   v_sub_f32_e32 v42, v42, v194
   v_sub_f32_e32 v43, v43, v194
@@ -1661,10 +1730,10 @@ tile_unneeded_5:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 175 0
-  v_sub_f32_e32 v113, v113, v194                                         ; schedules/softmax.cpp:175
-  .loc 2 178 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:178
+  .loc 2 188 0
+  v_sub_f32_e32 v113, v113, v194                                         ; schedules/softmax.cpp:188
+  .loc 2 191 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:191
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -1680,14 +1749,14 @@ tile_unneeded_5:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 193 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 219 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
+  .loc 2 221 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -1695,8 +1764,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1704,8 +1773,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1713,8 +1782,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -1722,8 +1791,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1731,8 +1800,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1740,8 +1809,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -1749,8 +1818,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1758,8 +1827,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1767,8 +1836,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -1776,8 +1845,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1785,8 +1854,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1794,12 +1863,12 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -1807,13 +1876,13 @@ tile_unneeded_5:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -1821,13 +1890,13 @@ tile_unneeded_5:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -1835,13 +1904,13 @@ tile_unneeded_5:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -1849,13 +1918,13 @@ tile_unneeded_5:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -1863,8 +1932,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1872,8 +1941,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1881,8 +1950,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -1890,8 +1959,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1899,8 +1968,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1908,8 +1977,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -1917,8 +1986,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1926,8 +1995,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1935,8 +2004,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -1944,8 +2013,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1953,8 +2022,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1962,12 +2031,12 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -1999,10 +2068,10 @@ tile_unneeded_5:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 7 55 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
-  .loc 7 56 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:56
+  .loc 7 61 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
+  .loc 7 62 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:62
   .loc 4 206 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
   .loc 4 207 0
@@ -2016,32 +2085,32 @@ tile_unneeded_5:
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores:
-  .loc 7 170 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:170
-  .loc 7 129 0
-  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:129
-  .loc 7 130 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:130
+  .loc 7 219 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:219
+  .loc 7 179 0
+  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:179
+  .loc 7 180 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:180
 whole_tiles:
-  .loc 7 132 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:132
-  .loc 6 216 0
-  s_setprio 1                                                            ; schedules/walk.cpp:216
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 7 182 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:182
+  .loc 6 217 0
+  s_setprio 1                                                            ; schedules/walk.cpp:217
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 4 206 0
   ds_read_b128 a[16:19], v182 offset:4672                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 4 214 0
@@ -2049,26 +2118,26 @@ whole_tiles:
   ds_read_b64_tr_b8 a[26:27], v183 offset:256
   ds_read_b64_tr_b8 a[28:29], v183 offset:512
   ds_read_b64_tr_b8 a[30:31], v183 offset:768
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:227
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:228
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 4 206 0
   ds_read_b128 a[32:35], v182 offset:8320                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:8352                                ; schedules/tiles.cpp:207
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 4 214 0
@@ -2076,21 +2145,21 @@ whole_tiles:
   ds_read_b64_tr_b8 a[18:19], v183 offset:288
   ds_read_b64_tr_b8 a[20:21], v183 offset:544
   ds_read_b64_tr_b8 a[22:23], v183 offset:800
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 206 0
   ds_read_b128 a[24:27], v182 offset:8832                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 4 214 0
@@ -2098,16 +2167,16 @@ whole_tiles:
   ds_read_b64_tr_b8 a[34:35], v183 offset:320
   ds_read_b64_tr_b8 a[36:37], v183 offset:576
   ds_read_b64_tr_b8 a[38:39], v183 offset:832
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 206 0
   ds_read_b128 a[16:19], v182 offset:12480                               ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[20:23], v182 offset:12512                               ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 4 214 0
@@ -2115,16 +2184,16 @@ whole_tiles:
   ds_read_b64_tr_b8 a[26:27], v183 offset:352
   ds_read_b64_tr_b8 a[28:29], v183 offset:608
   ds_read_b64_tr_b8 a[30:31], v183 offset:864
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 206 0
   ds_read_b128 a[32:35], v182 offset:12992                               ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:13024                               ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 4 214 0
@@ -2132,19 +2201,19 @@ whole_tiles:
   ds_read_b64_tr_b8 a[18:19], v183 offset:8576
   ds_read_b64_tr_b8 a[20:21], v183 offset:8832
   ds_read_b64_tr_b8 a[22:23], v183 offset:9088
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:134
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
   ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v183 offset:8608
   ds_read_b64_tr_b8 a[28:29], v183 offset:8864
   ds_read_b64_tr_b8 a[30:31], v183 offset:9120
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
   .loc 4 214 0
@@ -2152,10 +2221,10 @@ whole_tiles:
   ds_read_b64_tr_b8 a[34:35], v183 offset:8640
   ds_read_b64_tr_b8 a[36:37], v183 offset:8896
   ds_read_b64_tr_b8 a[38:39], v183 offset:9152
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
   ds_read_b64_tr_b8 a[16:17], v183 offset:8416                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v183 offset:8672
@@ -2169,14 +2238,14 @@ whole_tiles:
   s_min_u32 s54, s67, 0x80                                               ; schedules/tiles.cpp:143
   .loc 4 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 6 30 0
   s_add_u32 s67, s63, 0x100                                              ; schedules/walk.cpp:30
   .loc 6 31 0
@@ -2196,20 +2265,20 @@ whole_tiles:
   .loc 4 160 0
   buffer_load_dwordx4 v184, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
 tile_unneeded_6:
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:134
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 178 0
   s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
   .loc 4 179 0
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
-  .loc 2 147 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:147
-  .loc 2 148 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:148
+  .loc 2 160 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:160
+  .loc 2 161 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:161
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v107, v107, v15, v16
   v_max3_f32 v107, v107, v17, v18
@@ -2223,8 +2292,8 @@ tile_unneeded_6:
   v_max3_f32 v107, v107, v33, v34
   v_max3_f32 v107, v107, v35, v36
   v_max3_f32 v107, v107, v37, v38
-  .loc 2 149 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:149
+  .loc 2 162 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:162
   .loc 6 21 0
   s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
   .loc 6 22 0
@@ -2260,10 +2329,10 @@ tile_unneeded_7:
   s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:178
   .loc 4 179 0
   s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
-  .loc 2 147 0
-  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:147
-  .loc 2 148 0
-  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:148
+  .loc 2 160 0
+  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:160
+  .loc 2 161 0
+  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:161
   v_max3_f32 v113, v113, v45, v46
   v_max3_f32 v113, v113, v47, v48
   v_max3_f32 v113, v113, v49, v50
@@ -2277,75 +2346,75 @@ tile_unneeded_7:
   v_max3_f32 v113, v113, v65, v66
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 149 0
-  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:149
+  .loc 2 162 0
+  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:162
   .loc 6 12 0
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
   s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
-  .loc 6 116 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:116
   .loc 6 117 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:117
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:117
   .loc 6 118 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:118
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:118
   .loc 6 119 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:119
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:119
   .loc 6 120 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:120
-  .loc 6 234 0
-  s_setprio 0                                                            ; schedules/walk.cpp:234
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:120
+  .loc 6 121 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:121
   .loc 6 235 0
-  s_barrier                                                              ; schedules/walk.cpp:235
-  .loc 2 161 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:161
+  s_setprio 0                                                            ; schedules/walk.cpp:235
+  .loc 6 236 0
+  s_barrier                                                              ; schedules/walk.cpp:236
+  .loc 2 174 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:174
   v_mov_b32_e32 v195, v113
-  .loc 2 186 0
-  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:186
-  v_lshlrev_b32_e32 v197, 23, v112
-  .loc 2 188 0
-  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:188
-  v_fma_f32 v104, v197, v114, v104
-  .loc 2 189 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:189
+  .loc 2 196 0
+  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:196
+  v_lshlrev_b32_e32 v80, 23, v112
+  .loc 2 197 0
+  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:197
+  v_fma_f32 v104, v80, v114, v104
+  .loc 2 198 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:198
   v_mov_b32_e32 v114, 0
-  .loc 2 163 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:163
+  .loc 2 176 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:176
   v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 164 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:164
+  .loc 2 177 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:177
   v_max_f32_e32 v113, v113, v195
-  .loc 2 193 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 219 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
-  v_med3_f32 v112, v4, v112, v5
-  .loc 7 101 0
-  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:101
-  .loc 2 209 0
-  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:209
-  .loc 2 210 0
-  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:210
-  .loc 2 220 0
-  v_add_lshl_u32 v194, v106, s68, 23                                     ; schedules/softmax.cpp:220
-  v_add_lshl_u32 v195, v112, s68, 23
   .loc 2 221 0
-  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:221
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
+  v_med3_f32 v112, v4, v112, v5
+  .loc 7 116 0
+  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:116
+  .loc 2 236 0
+  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:236
+  .loc 2 237 0
+  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:237
+  .loc 2 244 0
+  v_add_lshl_u32 v72, v106, s68, 23                                      ; schedules/softmax.cpp:244
+  v_add_lshl_u32 v80, v112, s68, 23
+  .loc 2 245 0
+  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:245
   v_cmp_lt_f32_e64 s[74:75], 0, v113
-  .loc 2 222 0
-  v_cmp_lt_f32_e64 s[72:73], v104, v194                                  ; schedules/softmax.cpp:222
-  v_cmp_lt_f32_e64 s[76:77], v104, v195
-  .loc 2 223 0
-  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:223
-  .loc 2 225 0
-  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:225
-  .loc 2 226 0
-  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:226
-  .loc 2 228 0
-  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:228
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:334
+  .loc 2 246 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:246
+  v_cmp_lt_f32_e64 s[76:77], v104, v80
+  .loc 2 247 0
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:247
+  .loc 2 249 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:249
+  .loc 2 250 0
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:250
+  .loc 2 252 0
+  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:252
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -2353,8 +2422,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2362,8 +2431,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2371,8 +2440,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -2380,8 +2449,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2389,8 +2458,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2398,8 +2467,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -2407,8 +2476,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2416,8 +2485,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2425,8 +2494,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -2434,8 +2503,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2443,8 +2512,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2452,12 +2521,12 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -2465,13 +2534,13 @@ tile_unneeded_7:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -2479,13 +2548,13 @@ tile_unneeded_7:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -2493,13 +2562,13 @@ tile_unneeded_7:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -2507,13 +2576,13 @@ tile_unneeded_7:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -2521,8 +2590,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2530,8 +2599,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2539,8 +2608,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -2548,8 +2617,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2557,8 +2626,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2566,8 +2635,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -2575,8 +2644,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2584,8 +2653,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2593,8 +2662,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -2602,8 +2671,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2611,8 +2680,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2620,12 +2689,12 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -2658,10 +2727,10 @@ tile_unneeded_7:
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
 weighed:
-  .loc 7 55 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
-  .loc 7 56 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:56
+  .loc 7 61 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
+  .loc 7 62 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:62
   .loc 4 206 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
   .loc 4 207 0
@@ -2675,33 +2744,41 @@ weighed:
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_2:
-  .loc 7 139 0
-  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:139
-  .loc 7 140 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:140
-  .loc 7 141 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:141
-  .loc 7 142 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:142
+  .loc 7 186 0
+  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:186
+  .loc 7 187 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:187
+  .loc 7 188 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:188
+  .loc 7 189 0
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:189
 references_rise:
-  .loc 2 232 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:232
-  .loc 2 233 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:233
+  .loc 2 256 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:256
+  .loc 2 257 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:257
   v_max_f32_e32 v194, v113, v194
-  .loc 2 234 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:234
+  .loc 2 258 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:258
   v_sub_f32_e32 v113, v113, v194
-  .loc 2 193 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 261 0
+  v_mul_f32_e32 v106, s45, v194                                          ; schedules/softmax.cpp:261
+  .loc 2 262 0
+  v_exp_f32_e64 v106, -v106                                              ; schedules/softmax.cpp:262
+  .loc 2 263 0
+  s_nop 0                                                                ; schedules/softmax.cpp:263
+  .loc 2 264 0
+  v_mul_f32_e32 v105, v106, v105                                         ; schedules/softmax.cpp:264
+  .loc 2 219 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
+  .loc 2 221 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 249 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:250
+  .loc 2 280 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:280
+  .loc 2 281 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:281
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -2717,12 +2794,12 @@ references_rise:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 251 0
-  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:251
-  .loc 2 252 0
-  s_nop 0                                                                ; schedules/softmax.cpp:252
-  .loc 5 76 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:76
+  .loc 2 282 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:282
+  .loc 2 283 0
+  s_nop 0                                                                ; schedules/softmax.cpp:283
+  .loc 5 79 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -2786,18 +2863,16 @@ references_rise:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 2 254 0
-  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:254
-  .loc 2 255 0
-  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:255
-  .loc 2 262 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:262
-  .loc 2 263 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:263
-  .loc 2 264 0
-  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:264
-  .loc 2 241 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:241
+  .loc 2 285 0
+  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:285
+  .loc 2 292 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:292
+  .loc 2 293 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:293
+  .loc 2 294 0
+  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:294
+  .loc 2 272 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:272
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -2861,13 +2936,13 @@ references_rise:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 266 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:266
+  .loc 2 296 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:296
 rise_is_small:
-  .loc 2 328 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:328
-  .loc 2 332 0
-  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:332
+  .loc 2 358 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:358
+  .loc 2 362 0
+  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:362
   v_fma_f32 v73, v9, s45, -v196
   v_fma_f32 v74, v10, s45, -v196
   v_fma_f32 v75, v11, s45, -v196
@@ -2875,8 +2950,8 @@ rise_is_small:
   v_fma_f32 v77, v13, s45, -v196
   v_fma_f32 v78, v14, s45, -v196
   v_fma_f32 v79, v15, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2884,8 +2959,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2893,8 +2968,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v73, v17, s45, -v196
   v_fma_f32 v74, v18, s45, -v196
   v_fma_f32 v75, v19, s45, -v196
@@ -2902,8 +2977,8 @@ rise_is_small:
   v_fma_f32 v77, v21, s45, -v196
   v_fma_f32 v78, v22, s45, -v196
   v_fma_f32 v79, v23, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2911,8 +2986,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2920,8 +2995,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v73, v25, s45, -v196
   v_fma_f32 v74, v26, s45, -v196
   v_fma_f32 v75, v27, s45, -v196
@@ -2929,8 +3004,8 @@ rise_is_small:
   v_fma_f32 v77, v29, s45, -v196
   v_fma_f32 v78, v30, s45, -v196
   v_fma_f32 v79, v31, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2938,8 +3013,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2947,8 +3022,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v73, v33, s45, -v196
   v_fma_f32 v74, v34, s45, -v196
   v_fma_f32 v75, v35, s45, -v196
@@ -2956,8 +3031,8 @@ rise_is_small:
   v_fma_f32 v77, v37, s45, -v196
   v_fma_f32 v78, v38, s45, -v196
   v_fma_f32 v79, v39, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2965,8 +3040,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2974,14 +3049,14 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 352 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:352
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 382 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:382
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v195
   v_fma_f32 v10, v10, s46, v195
   v_fma_f32 v11, v11, s46, v195
@@ -2989,13 +3064,13 @@ rise_is_small:
   v_fma_f32 v13, v13, s46, v195
   v_fma_f32 v14, v14, s46, v195
   v_fma_f32 v15, v15, s46, v195
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v195
   v_fma_f32 v18, v18, s46, v195
   v_fma_f32 v19, v19, s46, v195
@@ -3003,13 +3078,13 @@ rise_is_small:
   v_fma_f32 v21, v21, s46, v195
   v_fma_f32 v22, v22, s46, v195
   v_fma_f32 v23, v23, s46, v195
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v195
   v_fma_f32 v26, v26, s46, v195
   v_fma_f32 v27, v27, s46, v195
@@ -3017,13 +3092,13 @@ rise_is_small:
   v_fma_f32 v29, v29, s46, v195
   v_fma_f32 v30, v30, s46, v195
   v_fma_f32 v31, v31, s46, v195
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v195
   v_fma_f32 v34, v34, s46, v195
   v_fma_f32 v35, v35, s46, v195
@@ -3031,15 +3106,15 @@ rise_is_small:
   v_fma_f32 v37, v37, s46, v195
   v_fma_f32 v38, v38, s46, v195
   v_fma_f32 v39, v39, s46, v195
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 328 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:328
-  .loc 2 332 0
-  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 358 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:358
+  .loc 2 362 0
+  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v81, v41, s45, -v196
   v_fma_f32 v82, v42, s45, -v196
   v_fma_f32 v83, v43, s45, -v196
@@ -3047,8 +3122,8 @@ rise_is_small:
   v_fma_f32 v85, v45, s45, -v196
   v_fma_f32 v86, v46, s45, -v196
   v_fma_f32 v87, v47, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3056,8 +3131,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3065,8 +3140,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v81, v49, s45, -v196
   v_fma_f32 v82, v50, s45, -v196
   v_fma_f32 v83, v51, s45, -v196
@@ -3074,8 +3149,8 @@ rise_is_small:
   v_fma_f32 v85, v53, s45, -v196
   v_fma_f32 v86, v54, s45, -v196
   v_fma_f32 v87, v55, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3083,8 +3158,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3092,8 +3167,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v81, v57, s45, -v196
   v_fma_f32 v82, v58, s45, -v196
   v_fma_f32 v83, v59, s45, -v196
@@ -3101,8 +3176,8 @@ rise_is_small:
   v_fma_f32 v85, v61, s45, -v196
   v_fma_f32 v86, v62, s45, -v196
   v_fma_f32 v87, v63, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3110,8 +3185,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3119,8 +3194,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v81, v65, s45, -v196
   v_fma_f32 v82, v66, s45, -v196
   v_fma_f32 v83, v67, s45, -v196
@@ -3128,8 +3203,8 @@ rise_is_small:
   v_fma_f32 v85, v69, s45, -v196
   v_fma_f32 v86, v70, s45, -v196
   v_fma_f32 v87, v71, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3137,8 +3212,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3146,14 +3221,14 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 352 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:352
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 382 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:382
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v195
   v_fma_f32 v42, v42, s46, v195
   v_fma_f32 v43, v43, s46, v195
@@ -3185,95 +3260,95 @@ rise_is_small:
   v_fma_f32 v69, v69, s46, v195
   v_fma_f32 v70, v70, s46, v195
   v_fma_f32 v71, v71, s46, v195
-  .loc 7 121 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:121
+  .loc 7 142 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:142
 whole_tiles_done:
-  .loc 7 152 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:152
-  .loc 7 153 0
-  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:153
-  .loc 7 154 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:154
-  .loc 6 216 0
-  s_setprio 1                                                            ; schedules/walk.cpp:216
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:109
+  .loc 7 200 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:200
+  .loc 7 201 0
+  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:201
+  .loc 7 202 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:202
+  .loc 6 217 0
+  s_setprio 1                                                            ; schedules/walk.cpp:217
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
+  .loc 5 54 0
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v8, v195, v88, s[68:69]                              ; schedules/products.cpp:63
   v_cndmask_b32_e64 v9, v195, v89, s[70:71]
   v_cndmask_b32_e64 v10, v195, v90, s[72:73]
   v_cndmask_b32_e64 v11, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v12, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v13, v195, v93, s[70:71]
   v_cndmask_b32_e64 v14, v195, v94, s[72:73]
   v_cndmask_b32_e64 v15, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v16, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v17, v195, v97, s[70:71]
   v_cndmask_b32_e64 v18, v195, v98, s[72:73]
   v_cndmask_b32_e64 v19, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v20, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v21, v195, v101, s[70:71]
   v_cndmask_b32_e64 v22, v195, v102, s[72:73]
   v_cndmask_b32_e64 v23, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:121
 block_seen_5:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:124
 block_hidden_9:
-  .loc 5 123 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -3294,91 +3369,91 @@ block_done_9:
   ds_read_b128 a[16:19], v182 offset:4672                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:227
-  .loc 5 107 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:109
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 5 110 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 32, v194                                        ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v24, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v25, v195, v89, s[70:71]
   v_cndmask_b32_e64 v26, v195, v90, s[72:73]
   v_cndmask_b32_e64 v27, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v28, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v29, v195, v93, s[70:71]
   v_cndmask_b32_e64 v30, v195, v94, s[72:73]
   v_cndmask_b32_e64 v31, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v32, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v33, v195, v97, s[70:71]
   v_cndmask_b32_e64 v34, v195, v98, s[72:73]
   v_cndmask_b32_e64 v35, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v36, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v37, v195, v101, s[70:71]
   v_cndmask_b32_e64 v38, v195, v102, s[72:73]
   v_cndmask_b32_e64 v39, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:121
 block_seen_6:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:124
 block_hidden_10:
-  .loc 5 123 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -3400,19 +3475,19 @@ block_done_10:
   ds_read_b64_tr_b8 a[26:27], v183 offset:256
   ds_read_b64_tr_b8 a[28:29], v183 offset:512
   ds_read_b64_tr_b8 a[30:31], v183 offset:768
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:227
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:109
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:228
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_11:
@@ -3420,19 +3495,19 @@ block_done_11:
   ds_read_b128 a[32:35], v182 offset:8320                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:8352                                ; schedules/tiles.cpp:207
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_12:
@@ -3441,99 +3516,99 @@ block_done_12:
   ds_read_b64_tr_b8 a[18:19], v183 offset:288
   ds_read_b64_tr_b8 a[20:21], v183 offset:544
   ds_read_b64_tr_b8 a[22:23], v183 offset:800
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 206 0
   ds_read_b128 a[24:27], v182 offset:8832                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 64, v194                                        ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v40, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v41, v195, v89, s[70:71]
   v_cndmask_b32_e64 v42, v195, v90, s[72:73]
   v_cndmask_b32_e64 v43, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v44, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v45, v195, v93, s[70:71]
   v_cndmask_b32_e64 v46, v195, v94, s[72:73]
   v_cndmask_b32_e64 v47, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v48, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v49, v195, v97, s[70:71]
   v_cndmask_b32_e64 v50, v195, v98, s[72:73]
   v_cndmask_b32_e64 v51, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v52, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v53, v195, v101, s[70:71]
   v_cndmask_b32_e64 v54, v195, v102, s[72:73]
   v_cndmask_b32_e64 v55, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:121
 block_seen_7:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:124
 block_hidden_13:
-  .loc 5 123 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -3555,94 +3630,94 @@ block_done_13:
   ds_read_b64_tr_b8 a[34:35], v183 offset:320
   ds_read_b64_tr_b8 a[36:37], v183 offset:576
   ds_read_b64_tr_b8 a[38:39], v183 offset:832
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[16:23], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 206 0
   ds_read_b128 a[16:19], v182 offset:12480                               ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[20:23], v182 offset:12512                               ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:112
-  .loc 5 113 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:113
-  .loc 5 114 0
-  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:114
-  .loc 5 49 0
-  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:49
-  .loc 5 50 0
-  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:50
-  .loc 5 51 0
-  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:51
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:112
+  .loc 5 115 0
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
+  .loc 5 116 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  .loc 5 117 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:117
   .loc 5 52 0
-  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:52
+  v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
-  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:53
+  v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/products.cpp:53
   .loc 5 54 0
-  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:54
+  v_lshlrev_b32_e32 v194, 2, v194                                        ; schedules/products.cpp:54
+  .loc 5 55 0
+  v_sub_u32_e32 v194, v7, v194                                           ; schedules/products.cpp:55
   .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:56
+  v_subrev_u32_e32 v194, s63, v194                                       ; schedules/products.cpp:56
+  .loc 5 57 0
+  v_subrev_u32_e32 v194, 0x60, v194                                      ; schedules/products.cpp:57
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 0, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 1, v194
   v_cmp_lt_i32_e64 s[72:73], 2, v194
   v_cmp_lt_i32_e64 s[74:75], 3, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v56, v195, v88, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v57, v195, v89, s[70:71]
   v_cndmask_b32_e64 v58, v195, v90, s[72:73]
   v_cndmask_b32_e64 v59, v195, v91, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 8, v194                                     ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 9, v194
   v_cmp_lt_i32_e64 s[72:73], 10, v194
   v_cmp_lt_i32_e64 s[74:75], 11, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v60, v195, v92, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v61, v195, v93, s[70:71]
   v_cndmask_b32_e64 v62, v195, v94, s[72:73]
   v_cndmask_b32_e64 v63, v195, v95, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 16, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 17, v194
   v_cmp_lt_i32_e64 s[72:73], 18, v194
   v_cmp_lt_i32_e64 s[74:75], 19, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v64, v195, v96, s[68:69]                             ; schedules/products.cpp:63
   v_cndmask_b32_e64 v65, v195, v97, s[70:71]
   v_cndmask_b32_e64 v66, v195, v98, s[72:73]
   v_cndmask_b32_e64 v67, v195, v99, s[74:75]
-  .loc 5 56 0
-  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:56
+  .loc 5 59 0
+  v_cmp_lt_i32_e64 s[68:69], 24, v194                                    ; schedules/products.cpp:59
   v_cmp_lt_i32_e64 s[70:71], 25, v194
   v_cmp_lt_i32_e64 s[72:73], 26, v194
   v_cmp_lt_i32_e64 s[74:75], 27, v194
-  .loc 5 60 0
-  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:60
+  .loc 5 63 0
+  v_cndmask_b32_e64 v68, v195, v100, s[68:69]                            ; schedules/products.cpp:63
   v_cndmask_b32_e64 v69, v195, v101, s[70:71]
   v_cndmask_b32_e64 v70, v195, v102, s[72:73]
   v_cndmask_b32_e64 v71, v195, v103, s[74:75]
-  .loc 5 116 0
-  s_nop 1                                                                ; schedules/products.cpp:116
+  .loc 5 119 0
+  s_nop 1                                                                ; schedules/products.cpp:119
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 118 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:118
+  .loc 5 121 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:121
 block_seen_8:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:121
+  .loc 5 124 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:124
 block_hidden_14:
-  .loc 5 123 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:123
+  .loc 5 126 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -3664,22 +3739,22 @@ block_done_14:
   ds_read_b64_tr_b8 a[26:27], v183 offset:352
   ds_read_b64_tr_b8 a[28:29], v183 offset:608
   ds_read_b64_tr_b8 a[30:31], v183 offset:864
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 206 0
   ds_read_b128 a[32:35], v182 offset:12992                               ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:13024                               ; schedules/tiles.cpp:207
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
@@ -3688,25 +3763,25 @@ block_done_15:
   ds_read_b64_tr_b8 a[18:19], v183 offset:8576
   ds_read_b64_tr_b8 a[20:21], v183 offset:8832
   ds_read_b64_tr_b8 a[22:23], v183 offset:9088
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:229
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:134
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
   ds_read_b64_tr_b8 a[24:25], v183 offset:8352                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v183 offset:8608
   ds_read_b64_tr_b8 a[28:29], v183 offset:8864
   ds_read_b64_tr_b8 a[30:31], v183 offset:9120
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 5 107 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:107
-  .loc 5 108 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:108
-  .loc 5 109 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:109
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 5 110 0
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
+  .loc 5 111 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
+  .loc 5 112 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:112
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_16:
@@ -3715,61 +3790,61 @@ block_done_16:
   ds_read_b64_tr_b8 a[34:35], v183 offset:8640
   ds_read_b64_tr_b8 a[36:37], v183 offset:8896
   ds_read_b64_tr_b8 a[38:39], v183 offset:9152
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden:
   .loc 4 214 0
   ds_read_b64_tr_b8 a[16:17], v183 offset:8416                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v183 offset:8672
   ds_read_b64_tr_b8 a[20:21], v183 offset:8928
   ds_read_b64_tr_b8 a[22:23], v183 offset:9184
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_2:
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_3:
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:162
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:165
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:134
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_4:
-  .loc 2 147 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:147
-  .loc 2 148 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:148
+  .loc 2 160 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:160
+  .loc 2 161 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:161
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v107, v107, v15, v16
   v_max3_f32 v107, v107, v17, v18
@@ -3783,12 +3858,12 @@ half_hidden_4:
   v_max3_f32 v107, v107, v33, v34
   v_max3_f32 v107, v107, v35, v36
   v_max3_f32 v107, v107, v37, v38
-  .loc 2 149 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:149
-  .loc 2 147 0
-  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:147
-  .loc 2 148 0
-  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:148
+  .loc 2 162 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:162
+  .loc 2 160 0
+  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:160
+  .loc 2 161 0
+  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:161
   v_max3_f32 v113, v113, v45, v46
   v_max3_f32 v113, v113, v47, v48
   v_max3_f32 v113, v113, v49, v50
@@ -3802,75 +3877,75 @@ half_hidden_4:
   v_max3_f32 v113, v113, v65, v66
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 149 0
-  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:149
+  .loc 2 162 0
+  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:162
   .loc 6 12 0
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
   s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
-  .loc 6 116 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:116
   .loc 6 117 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:117
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:117
   .loc 6 118 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:118
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:118
   .loc 6 119 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:119
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:119
   .loc 6 120 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:120
-  .loc 6 234 0
-  s_setprio 0                                                            ; schedules/walk.cpp:234
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:120
+  .loc 6 121 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:121
   .loc 6 235 0
-  s_barrier                                                              ; schedules/walk.cpp:235
-  .loc 2 161 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:161
+  s_setprio 0                                                            ; schedules/walk.cpp:235
+  .loc 6 236 0
+  s_barrier                                                              ; schedules/walk.cpp:236
+  .loc 2 174 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:174
   v_mov_b32_e32 v195, v113
-  .loc 2 186 0
-  v_lshlrev_b32_e32 v196, 23, v106                                       ; schedules/softmax.cpp:186
-  v_lshlrev_b32_e32 v197, 23, v112
-  .loc 2 188 0
-  v_fma_f32 v104, v196, v108, v104                                       ; schedules/softmax.cpp:188
-  v_fma_f32 v104, v197, v114, v104
-  .loc 2 189 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:189
+  .loc 2 196 0
+  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:196
+  v_lshlrev_b32_e32 v80, 23, v112
+  .loc 2 197 0
+  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:197
+  v_fma_f32 v104, v80, v114, v104
+  .loc 2 198 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:198
   v_mov_b32_e32 v114, 0
-  .loc 2 163 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:163
+  .loc 2 176 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:176
   v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 164 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:164
+  .loc 2 177 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:177
   v_max_f32_e32 v113, v113, v195
-  .loc 2 193 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 219 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
-  v_med3_f32 v112, v4, v112, v5
-  .loc 7 101 0
-  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:101
-  .loc 2 209 0
-  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:209
-  .loc 2 210 0
-  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:210
-  .loc 2 220 0
-  v_add_lshl_u32 v194, v106, s68, 23                                     ; schedules/softmax.cpp:220
-  v_add_lshl_u32 v195, v112, s68, 23
   .loc 2 221 0
-  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:221
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
+  v_med3_f32 v112, v4, v112, v5
+  .loc 7 116 0
+  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:116
+  .loc 2 236 0
+  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:236
+  .loc 2 237 0
+  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:237
+  .loc 2 244 0
+  v_add_lshl_u32 v72, v106, s68, 23                                      ; schedules/softmax.cpp:244
+  v_add_lshl_u32 v80, v112, s68, 23
+  .loc 2 245 0
+  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:245
   v_cmp_lt_f32_e64 s[74:75], 0, v113
-  .loc 2 222 0
-  v_cmp_lt_f32_e64 s[72:73], v104, v194                                  ; schedules/softmax.cpp:222
-  v_cmp_lt_f32_e64 s[76:77], v104, v195
-  .loc 2 223 0
-  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:223
-  .loc 2 225 0
-  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:225
-  .loc 2 226 0
-  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:226
-  .loc 2 228 0
-  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:228
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:334
+  .loc 2 246 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:246
+  v_cmp_lt_f32_e64 s[76:77], v104, v80
+  .loc 2 247 0
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:247
+  .loc 2 249 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:249
+  .loc 2 250 0
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:250
+  .loc 2 252 0
+  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:252
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -3878,8 +3953,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3887,8 +3962,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3896,8 +3971,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -3905,8 +3980,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3914,8 +3989,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3923,8 +3998,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -3932,8 +4007,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3941,8 +4016,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3950,8 +4025,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -3959,8 +4034,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3968,8 +4043,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3977,12 +4052,12 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -3990,13 +4065,13 @@ half_hidden_4:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -4004,13 +4079,13 @@ half_hidden_4:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -4018,13 +4093,13 @@ half_hidden_4:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -4032,13 +4107,13 @@ half_hidden_4:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -4046,8 +4121,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4055,8 +4130,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4064,8 +4139,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -4073,8 +4148,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4082,8 +4157,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4091,8 +4166,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -4100,8 +4175,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4109,8 +4184,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4118,8 +4193,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 334 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:334
+  .loc 2 364 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:364
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -4127,8 +4202,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4136,8 +4211,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4145,12 +4220,12 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -4183,10 +4258,10 @@ half_hidden_4:
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
 weighed_2:
-  .loc 7 55 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:55
-  .loc 7 56 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:56
+  .loc 7 61 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
+  .loc 7 62 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:62
   .loc 4 206 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
   .loc 4 207 0
@@ -4200,27 +4275,35 @@ weighed_2:
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_3:
-  .loc 7 157 0
-  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:157
+  .loc 7 205 0
+  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:205
 references_rise_2:
-  .loc 2 232 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:232
-  .loc 2 233 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:233
+  .loc 2 256 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:256
+  .loc 2 257 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:257
   v_max_f32_e32 v194, v113, v194
-  .loc 2 234 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:234
+  .loc 2 258 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:258
   v_sub_f32_e32 v113, v113, v194
-  .loc 2 193 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:193
+  .loc 2 261 0
+  v_mul_f32_e32 v106, s45, v194                                          ; schedules/softmax.cpp:261
+  .loc 2 262 0
+  v_exp_f32_e64 v106, -v106                                              ; schedules/softmax.cpp:262
+  .loc 2 263 0
+  s_nop 0                                                                ; schedules/softmax.cpp:263
+  .loc 2 264 0
+  v_mul_f32_e32 v105, v106, v105                                         ; schedules/softmax.cpp:264
+  .loc 2 219 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 194 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:194
+  .loc 2 221 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 249 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:250
+  .loc 2 280 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:280
+  .loc 2 281 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:281
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -4236,12 +4319,12 @@ references_rise_2:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 251 0
-  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:251
-  .loc 2 252 0
-  s_nop 0                                                                ; schedules/softmax.cpp:252
-  .loc 5 76 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:76
+  .loc 2 282 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:282
+  .loc 2 283 0
+  s_nop 0                                                                ; schedules/softmax.cpp:283
+  .loc 5 79 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -4305,18 +4388,16 @@ references_rise_2:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 2 254 0
-  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:254
-  .loc 2 255 0
-  v_mul_f32_e32 v105, v195, v105                                         ; schedules/softmax.cpp:255
-  .loc 2 262 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:262
-  .loc 2 263 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:263
-  .loc 2 264 0
-  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:264
-  .loc 2 241 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:241
+  .loc 2 285 0
+  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:285
+  .loc 2 292 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:292
+  .loc 2 293 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:293
+  .loc 2 294 0
+  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:294
+  .loc 2 272 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:272
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -4380,13 +4461,13 @@ references_rise_2:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 266 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:266
+  .loc 2 296 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:296
 rise_is_small_2:
-  .loc 2 328 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:328
-  .loc 2 332 0
-  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:332
+  .loc 2 358 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:358
+  .loc 2 362 0
+  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:362
   v_fma_f32 v73, v9, s45, -v196
   v_fma_f32 v74, v10, s45, -v196
   v_fma_f32 v75, v11, s45, -v196
@@ -4394,8 +4475,8 @@ rise_is_small_2:
   v_fma_f32 v77, v13, s45, -v196
   v_fma_f32 v78, v14, s45, -v196
   v_fma_f32 v79, v15, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4403,8 +4484,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4412,8 +4493,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v73, v17, s45, -v196
   v_fma_f32 v74, v18, s45, -v196
   v_fma_f32 v75, v19, s45, -v196
@@ -4421,8 +4502,8 @@ rise_is_small_2:
   v_fma_f32 v77, v21, s45, -v196
   v_fma_f32 v78, v22, s45, -v196
   v_fma_f32 v79, v23, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4430,8 +4511,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4439,8 +4520,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v73, v25, s45, -v196
   v_fma_f32 v74, v26, s45, -v196
   v_fma_f32 v75, v27, s45, -v196
@@ -4448,8 +4529,8 @@ rise_is_small_2:
   v_fma_f32 v77, v29, s45, -v196
   v_fma_f32 v78, v30, s45, -v196
   v_fma_f32 v79, v31, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4457,8 +4538,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4466,8 +4547,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 332 0
-  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v73, v33, s45, -v196
   v_fma_f32 v74, v34, s45, -v196
   v_fma_f32 v75, v35, s45, -v196
@@ -4475,8 +4556,8 @@ rise_is_small_2:
   v_fma_f32 v77, v37, s45, -v196
   v_fma_f32 v78, v38, s45, -v196
   v_fma_f32 v79, v39, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4484,8 +4565,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 337 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4493,14 +4574,14 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 352 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:352
-  .loc 2 355 0
-  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 382 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:382
+  .loc 2 385 0
+  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:385
   v_fma_f32 v9, v9, s46, v195
   v_fma_f32 v10, v10, s46, v195
   v_fma_f32 v11, v11, s46, v195
@@ -4508,13 +4589,13 @@ rise_is_small_2:
   v_fma_f32 v13, v13, s46, v195
   v_fma_f32 v14, v14, s46, v195
   v_fma_f32 v15, v15, s46, v195
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:385
   v_fma_f32 v17, v17, s46, v195
   v_fma_f32 v18, v18, s46, v195
   v_fma_f32 v19, v19, s46, v195
@@ -4522,13 +4603,13 @@ rise_is_small_2:
   v_fma_f32 v21, v21, s46, v195
   v_fma_f32 v22, v22, s46, v195
   v_fma_f32 v23, v23, s46, v195
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:385
   v_fma_f32 v25, v25, s46, v195
   v_fma_f32 v26, v26, s46, v195
   v_fma_f32 v27, v27, s46, v195
@@ -4536,13 +4617,13 @@ rise_is_small_2:
   v_fma_f32 v29, v29, s46, v195
   v_fma_f32 v30, v30, s46, v195
   v_fma_f32 v31, v31, s46, v195
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 355 0
-  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:355
+  .loc 2 385 0
+  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:385
   v_fma_f32 v33, v33, s46, v195
   v_fma_f32 v34, v34, s46, v195
   v_fma_f32 v35, v35, s46, v195
@@ -4550,15 +4631,15 @@ rise_is_small_2:
   v_fma_f32 v37, v37, s46, v195
   v_fma_f32 v38, v38, s46, v195
   v_fma_f32 v39, v39, s46, v195
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 328 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:328
-  .loc 2 332 0
-  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 358 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:358
+  .loc 2 362 0
+  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v81, v41, s45, -v196
   v_fma_f32 v82, v42, s45, -v196
   v_fma_f32 v83, v43, s45, -v196
@@ -4566,8 +4647,8 @@ rise_is_small_2:
   v_fma_f32 v85, v45, s45, -v196
   v_fma_f32 v86, v46, s45, -v196
   v_fma_f32 v87, v47, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4575,8 +4656,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4584,8 +4665,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v81, v49, s45, -v196
   v_fma_f32 v82, v50, s45, -v196
   v_fma_f32 v83, v51, s45, -v196
@@ -4593,8 +4674,8 @@ rise_is_small_2:
   v_fma_f32 v85, v53, s45, -v196
   v_fma_f32 v86, v54, s45, -v196
   v_fma_f32 v87, v55, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4602,8 +4683,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4611,8 +4692,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v81, v57, s45, -v196
   v_fma_f32 v82, v58, s45, -v196
   v_fma_f32 v83, v59, s45, -v196
@@ -4620,8 +4701,8 @@ rise_is_small_2:
   v_fma_f32 v85, v61, s45, -v196
   v_fma_f32 v86, v62, s45, -v196
   v_fma_f32 v87, v63, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4629,8 +4710,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4638,8 +4719,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 332 0
-  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:332
+  .loc 2 362 0
+  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:362
   v_fma_f32 v81, v65, s45, -v196
   v_fma_f32 v82, v66, s45, -v196
   v_fma_f32 v83, v67, s45, -v196
@@ -4647,8 +4728,8 @@ rise_is_small_2:
   v_fma_f32 v85, v69, s45, -v196
   v_fma_f32 v86, v70, s45, -v196
   v_fma_f32 v87, v71, s45, -v196
-  .loc 2 335 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:335
+  .loc 2 365 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4656,8 +4737,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 337 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:337
+  .loc 2 367 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4665,14 +4746,14 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 350 0
-  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:350
-  .loc 2 351 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:351
-  .loc 2 352 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:352
-  .loc 2 355 0
-  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:355
+  .loc 2 380 0
+  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:380
+  .loc 2 381 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:381
+  .loc 2 382 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:382
+  .loc 2 385 0
+  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:385
   v_fma_f32 v41, v41, s46, v195
   v_fma_f32 v42, v42, s46, v195
   v_fma_f32 v43, v43, s46, v195
@@ -4704,11 +4785,11 @@ rise_is_small_2:
   v_fma_f32 v69, v69, s46, v195
   v_fma_f32 v70, v70, s46, v195
   v_fma_f32 v71, v71, s46, v195
-  .loc 7 121 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:121
+  .loc 7 142 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:142
 no_tile_in_part:
-  .loc 7 183 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:183
+  .loc 7 163 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:163
   .loc 4 214 0
   ds_read_b64_tr_b8 a[16:17], v183                                       ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v183 offset:256
@@ -4722,136 +4803,136 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[34:35], v183 offset:320
   ds_read_b64_tr_b8 a[36:37], v183 offset:576
   ds_read_b64_tr_b8 a[38:39], v183 offset:832
-  .loc 6 216 0
-  s_setprio 1                                                            ; schedules/walk.cpp:216
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 217 0
+  s_setprio 1                                                            ; schedules/walk.cpp:217
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
   ds_read_b64_tr_b8 a[16:17], v183 offset:96                             ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v183 offset:352
   ds_read_b64_tr_b8 a[20:21], v183 offset:608
   ds_read_b64_tr_b8 a[22:23], v183 offset:864
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[72:79], v[134:149], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
   ds_read_b64_tr_b8 a[24:25], v183 offset:8320                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v183 offset:8576
   ds_read_b64_tr_b8 a[28:29], v183 offset:8832
   ds_read_b64_tr_b8 a[30:31], v183 offset:9088
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 6 227 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:227
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 228 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[72:79], v[150:165], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
   ds_read_b64_tr_b8 a[32:33], v183 offset:8352                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[34:35], v183 offset:8608
   ds_read_b64_tr_b8 a[36:37], v183 offset:8864
   ds_read_b64_tr_b8 a[38:39], v183 offset:9120
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:134
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
   ds_read_b64_tr_b8 a[16:17], v183 offset:8384                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v183 offset:8640
   ds_read_b64_tr_b8 a[20:21], v183 offset:8896
   ds_read_b64_tr_b8 a[22:23], v183 offset:9152
-  .loc 2 279 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:279
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_5:
   .loc 4 214 0
   ds_read_b64_tr_b8 a[24:25], v183 offset:8416                           ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[26:27], v183 offset:8672
   ds_read_b64_tr_b8 a[28:29], v183 offset:8928
   ds_read_b64_tr_b8 a[30:31], v183 offset:9184
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:229
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[32:39], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[32:39], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_6:
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:229
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:162
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[16:23], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:165
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[16:23], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_7:
-  .loc 6 229 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:229
-  .loc 5 160 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:160
-  .loc 5 161 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:161
-  .loc 5 162 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:162
-  .loc 2 121 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:121
-  .loc 5 22 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:22
+  .loc 6 230 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
+  .loc 5 163 0
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
+  .loc 5 164 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
+  .loc 5 165 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:165
+  .loc 2 134 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:134
+  .loc 5 25 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_8:
-  .loc 6 234 0
-  s_setprio 0                                                            ; schedules/walk.cpp:234
-  .loc 2 186 0
-  v_lshlrev_b32_e32 v194, 23, v106                                       ; schedules/softmax.cpp:186
-  v_lshlrev_b32_e32 v195, 23, v112
-  .loc 2 188 0
-  v_fma_f32 v104, v194, v108, v104                                       ; schedules/softmax.cpp:188
-  .loc 2 130 0
-  s_nop 2                                                                ; schedules/softmax.cpp:130
-  .loc 2 188 0
-  v_fma_f32 v104, v195, v114, v104                                       ; schedules/softmax.cpp:188
-  .loc 2 189 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:189
+  .loc 6 235 0
+  s_setprio 0                                                            ; schedules/walk.cpp:235
+  .loc 2 196 0
+  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:196
+  v_lshlrev_b32_e32 v80, 23, v112
+  .loc 2 197 0
+  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:197
+  .loc 2 143 0
+  s_nop 2                                                                ; schedules/softmax.cpp:143
+  .loc 2 197 0
+  v_fma_f32 v104, v80, v114, v104                                        ; schedules/softmax.cpp:197
+  .loc 2 198 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:198
   v_mov_b32_e32 v114, 0
-  .loc 7 228 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:228
+  .loc 7 279 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:279
 sees_nothing:
-  .loc 7 230 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:230
+  .loc 7 281 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:281
   .loc 6 21 0
   s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
   .loc 6 22 0
@@ -4919,31 +5000,31 @@ tile_unneeded_9:
   .loc 4 179 0
   s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
 seen_all:
-  .loc 6 181 0
-  s_cmp_lt_u32 s63, s49                                                  ; schedules/walk.cpp:181
   .loc 6 182 0
-  s_cbranch_scc0 served_others                                           ; schedules/walk.cpp:182
+  s_cmp_lt_u32 s63, s49                                                  ; schedules/walk.cpp:182
+  .loc 6 183 0
+  s_cbranch_scc0 served_others                                           ; schedules/walk.cpp:183
 tiles_of_other_waves:
-  .loc 6 184 0
-  s_barrier                                                              ; schedules/walk.cpp:184
+  .loc 6 185 0
+  s_barrier                                                              ; schedules/walk.cpp:185
   .loc 6 12 0
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
   s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
-  .loc 6 116 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:116
   .loc 6 117 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:117
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:117
   .loc 6 118 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:118
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:118
   .loc 6 119 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:119
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:119
   .loc 6 120 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:120
-  .loc 6 186 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:186
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:120
+  .loc 6 121 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:121
   .loc 6 187 0
-  s_barrier                                                              ; schedules/walk.cpp:187
+  s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:187
+  .loc 6 188 0
+  s_barrier                                                              ; schedules/walk.cpp:188
   .loc 6 21 0
   s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
   .loc 6 22 0
@@ -5010,100 +5091,102 @@ tile_unneeded_11:
   s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:178
   .loc 4 179 0
   s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
-  .loc 6 189 0
-  s_cmp_lt_u32 s63, s49                                                  ; schedules/walk.cpp:189
   .loc 6 190 0
-  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:190
+  s_cmp_lt_u32 s63, s49                                                  ; schedules/walk.cpp:190
+  .loc 6 191 0
+  s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:191
 served_others:
-  .loc 7 192 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:192
-  .loc 7 196 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:196
-  .loc 7 197 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:197
+  .loc 7 233 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:233
+  .loc 7 237 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:237
+  .loc 7 238 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:238
 other_group_2:
-  .loc 1 93 0
-  s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:93
-  .loc 1 83 0
-  s_mul_i32 s70, s4, s38                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s71, s4, s38                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s70, s4, s39                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s70, s3, s36                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s71, s3, s36                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s70, s3, s37                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 1 34 0
-  s_load_dwordx2 s[70:71], s[0:1], 0x38                                  ; schedules/arguments.cpp:34
+  .loc 1 131 0
+  s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:131
+  .loc 1 121 0
+  s_mul_i32 s70, s4, s38                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s71, s4, s38                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s70, s4, s39                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s70, s3, s36                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s71, s3, s36                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s70, s3, s37                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
   .loc 1 35 0
-  s_load_dwordx4 s[76:79], s[0:1], 0xd0                                  ; schedules/arguments.cpp:35
+  s_load_dwordx2 s[76:77], s[0:1], 0x38                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s80, s4, s78                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s81, s4, s78                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s70, s70, s80                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s71, s71, s81                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s80, s4, s79                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s71, s71, s80                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s80, s44, s76                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s81, s44, s76                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s70, s70, s80                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s71, s71, s81                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s80, s44, s77                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s71, s71, s80                                                ; schedules/arguments.cpp:88
-  .loc 1 104 0
-  s_load_dword s67, s[70:71], 0x0                                        ; schedules/arguments.cpp:104
-  .loc 1 83 0
-  s_mul_i32 s70, s7, s34                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s71, s7, s34                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s70, s7, s35                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 1 109 0
-  s_sub_i32 s70, s40, s7                                                 ; schedules/arguments.cpp:109
-  .loc 1 110 0
-  s_max_i32 s70, s70, 0                                                  ; schedules/arguments.cpp:110
-  .loc 1 111 0
-  s_min_i32 s70, s70, 32                                                 ; schedules/arguments.cpp:111
-  .loc 1 116 0
-  s_mov_b64 s[72:73], s[68:69]                                           ; schedules/arguments.cpp:116
-  .loc 1 117 0
-  s_mul_i32 s74, s70, s34                                                ; schedules/arguments.cpp:117
-  .loc 1 118 0
-  s_mov_b32 s75, 0x20000                                                 ; schedules/arguments.cpp:118
+  s_load_dwordx4 s[80:83], s[0:1], 0xd0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 141 0
+  s_mov_b64 s[70:71], s[76:77]                                           ; schedules/arguments.cpp:141
+  .loc 1 121 0
+  s_mul_i32 s78, s4, s82                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s79, s4, s82                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s70, s70, s78                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s71, s71, s79                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s78, s4, s83                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s71, s71, s78                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s78, s44, s80                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s79, s44, s80                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s70, s70, s78                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s71, s71, s79                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s78, s44, s81                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s71, s71, s78                                                ; schedules/arguments.cpp:126
+  .loc 1 149 0
+  s_load_dword s67, s[70:71], 0x0                                        ; schedules/arguments.cpp:149
+  .loc 1 121 0
+  s_mul_i32 s70, s7, s34                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s71, s7, s34                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s70, s7, s35                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
+  .loc 1 154 0
+  s_sub_i32 s70, s40, s7                                                 ; schedules/arguments.cpp:154
+  .loc 1 155 0
+  s_max_i32 s70, s70, 0                                                  ; schedules/arguments.cpp:155
+  .loc 1 156 0
+  s_min_i32 s70, s70, 32                                                 ; schedules/arguments.cpp:156
+  .loc 1 161 0
+  s_mov_b64 s[72:73], s[68:69]                                           ; schedules/arguments.cpp:161
+  .loc 1 162 0
+  s_mul_i32 s74, s70, s34                                                ; schedules/arguments.cpp:162
+  .loc 1 163 0
+  s_mov_b32 s75, 0x20000                                                 ; schedules/arguments.cpp:163
   .loc 8 52 0
   v_lshrrev_b32_e32 v195, 5, v1                                          ; schedules/output.cpp:52
   .loc 8 53 0
@@ -5112,8 +5195,8 @@ other_group_2:
   v_mul_lo_u32 v194, v194, s34                                           ; schedules/output.cpp:54
   .loc 8 55 0
   v_lshl_add_u32 v194, v195, 4, v194                                     ; schedules/output.cpp:55
-  .loc 8 58 0
-  v_mov_b32_e32 v196, v104                                               ; schedules/output.cpp:58
+  .loc 8 59 0
+  v_mov_b32_e32 v196, v104                                               ; schedules/output.cpp:59
   .loc 8 13 0
   v_mov_b32_e32 v197, v196                                               ; schedules/output.cpp:13
   .loc 8 14 0
@@ -5122,16 +5205,16 @@ other_group_2:
   v_permlane32_swap_b32_e32 v196, v197                                   ; schedules/output.cpp:15
   .loc 8 16 0
   v_add_f32_e32 v196, v196, v197                                         ; schedules/output.cpp:16
-  .loc 8 60 0
-  v_max_f32_e32 v196, 1.0, v196                                          ; schedules/output.cpp:60
   .loc 8 61 0
-  v_rcp_f32_e32 v196, v196                                               ; schedules/output.cpp:61
-  .loc 8 63 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:63
+  v_max_f32_e32 v196, 1.0, v196                                          ; schedules/output.cpp:61
+  .loc 8 62 0
+  v_rcp_f32_e32 v196, v196                                               ; schedules/output.cpp:62
   .loc 8 64 0
-  v_mul_f32_e32 v196, s67, v196                                          ; schedules/output.cpp:64
-  .loc 8 68 0
-  v_mul_f32_e32 v118, v196, v118                                         ; schedules/output.cpp:68
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:64
+  .loc 8 65 0
+  v_mul_f32_e32 v196, s67, v196                                          ; schedules/output.cpp:65
+  .loc 8 69 0
+  v_mul_f32_e32 v118, v196, v118                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v119, v196, v119
   v_mul_f32_e32 v120, v196, v120
   v_mul_f32_e32 v121, v196, v121
@@ -5164,8 +5247,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[118:121], v194, s[72:75], 0 offen               ; schedules/output.cpp:38
   buffer_store_dwordx4 v[122:125], v194, s[72:75], 0 offen offset:32
-  .loc 8 68 0
-  v_mul_f32_e32 v134, v196, v134                                         ; schedules/output.cpp:68
+  .loc 8 69 0
+  v_mul_f32_e32 v134, v196, v134                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v135, v196, v135
   v_mul_f32_e32 v136, v196, v136
   v_mul_f32_e32 v137, v196, v137
@@ -5198,8 +5281,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[134:137], v194, s[72:75], 0 offen offset:64     ; schedules/output.cpp:38
   buffer_store_dwordx4 v[138:141], v194, s[72:75], 0 offen offset:96
-  .loc 8 68 0
-  v_mul_f32_e32 v150, v196, v150                                         ; schedules/output.cpp:68
+  .loc 8 69 0
+  v_mul_f32_e32 v150, v196, v150                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v151, v196, v151
   v_mul_f32_e32 v152, v196, v152
   v_mul_f32_e32 v153, v196, v153
@@ -5232,8 +5315,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[150:153], v194, s[72:75], 0 offen offset:128    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[154:157], v194, s[72:75], 0 offen offset:160
-  .loc 8 68 0
-  v_mul_f32_e32 v166, v196, v166                                         ; schedules/output.cpp:68
+  .loc 8 69 0
+  v_mul_f32_e32 v166, v196, v166                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v167, v196, v167
   v_mul_f32_e32 v168, v196, v168
   v_mul_f32_e32 v169, v196, v169
@@ -5266,8 +5349,8 @@ other_group_2:
   .loc 8 38 0
   buffer_store_dwordx4 v[166:169], v194, s[72:75], 0 offen offset:192    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[170:173], v194, s[72:75], 0 offen offset:224
-  .loc 8 76 0
-  v_mov_b32_e32 v195, v105                                               ; schedules/output.cpp:76
+  .loc 8 77 0
+  v_mov_b32_e32 v195, v105                                               ; schedules/output.cpp:77
   .loc 8 13 0
   v_mov_b32_e32 v196, v195                                               ; schedules/output.cpp:13
   .loc 8 14 0
@@ -5276,156 +5359,158 @@ other_group_2:
   v_permlane32_swap_b32_e32 v195, v196                                   ; schedules/output.cpp:15
   .loc 8 16 0
   v_add_f32_e32 v195, v195, v196                                         ; schedules/output.cpp:16
-  .loc 8 78 0
-  v_log_f32_e32 v195, v195                                               ; schedules/output.cpp:78
-  .loc 1 34 0
-  s_load_dwordx2 s[70:71], s[0:1], 0x28                                  ; schedules/arguments.cpp:34
+  .loc 8 79 0
+  v_log_f32_e32 v195, v195                                               ; schedules/output.cpp:79
   .loc 1 35 0
-  s_load_dwordx4 s[72:75], s[0:1], 0xb0                                  ; schedules/arguments.cpp:35
+  s_load_dwordx2 s[72:73], s[0:1], 0x28                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s76, s4, s74                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s77, s4, s74                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s70, s70, s76                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s71, s71, s77                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s76, s4, s75                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s71, s71, s76                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s76, s44, s72                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s77, s44, s72                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s70, s70, s76                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s71, s71, s77                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s76, s44, s73                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s71, s71, s76                                                ; schedules/arguments.cpp:88
-  .loc 1 104 0
-  s_load_dword s67, s[70:71], 0x0                                        ; schedules/arguments.cpp:104
-  .loc 1 33 0
-  s_nop 0                                                                ; schedules/arguments.cpp:33
-  .loc 1 34 0
-  s_load_dwordx2 s[70:71], s[0:1], 0x30                                  ; schedules/arguments.cpp:34
-  .loc 1 35 0
-  s_load_dwordx4 s[72:75], s[0:1], 0xc0                                  ; schedules/arguments.cpp:35
-  .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s76, s4, s74                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s77, s4, s74                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s70, s70, s76                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s71, s71, s77                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s76, s4, s75                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s71, s71, s76                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s76, s44, s72                                                ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s77, s44, s72                                             ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s70, s70, s76                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s71, s71, s77                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s76, s44, s73                                                ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s71, s71, s76                                                ; schedules/arguments.cpp:88
-  .loc 1 104 0
-  s_load_dword s68, s[70:71], 0x0                                        ; schedules/arguments.cpp:104
+  s_load_dwordx4 s[76:79], s[0:1], 0xb0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 141 0
+  s_mov_b64 s[70:71], s[72:73]                                           ; schedules/arguments.cpp:141
+  .loc 1 121 0
+  s_mul_i32 s74, s4, s78                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s75, s4, s78                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s70, s70, s74                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s71, s71, s75                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s74, s4, s79                                                 ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:126
-  .loc 1 127 0
-  v_mov_b32_e32 v196, s43                                                ; schedules/arguments.cpp:127
-  .loc 1 128 0
-  v_mul_f32_e32 v196, s67, v196                                          ; schedules/arguments.cpp:128
-  .loc 1 129 0
-  v_mul_f32_e32 v196, s68, v196                                          ; schedules/arguments.cpp:129
-  .loc 1 130 0
-  v_mul_f32_e32 v196, 0x3fb8aa3b, v196                                   ; schedules/arguments.cpp:130
-  .loc 8 84 0
-  v_mul_f32_e32 v197, 0xf1800000, v88                                    ; schedules/output.cpp:84
-  .loc 8 85 0
-  v_fma_f32 v195, v197, v196, v195                                       ; schedules/output.cpp:85
-  .loc 8 87 0
-  v_mul_f32_e32 v195, 0x3f317218, v195                                   ; schedules/output.cpp:87
-  .loc 1 34 0
-  s_load_dwordx2 s[68:69], s[0:1], 0x20                                  ; schedules/arguments.cpp:34
+  s_add_u32 s71, s71, s74                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s74, s44, s76                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s75, s44, s76                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s70, s70, s74                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s71, s71, s75                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s74, s44, s77                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s71, s71, s74                                                ; schedules/arguments.cpp:126
   .loc 1 35 0
-  s_load_dwordx4 s[72:75], s[0:1], 0xa0                                  ; schedules/arguments.cpp:35
+  s_load_dwordx2 s[74:75], s[0:1], 0x30                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:36
-  .loc 1 83 0
-  s_mul_i32 s70, s4, s74                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s71, s4, s74                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s70, s4, s75                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 1 83 0
-  s_mul_i32 s70, s3, s72                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s71, s3, s72                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s70, s3, s73                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:88
-  .loc 8 95 0
-  s_mov_b32 s67, 4                                                       ; schedules/output.cpp:95
-  .loc 8 98 0
-  s_mov_b64 s[70:71], 4                                                  ; schedules/output.cpp:98
-  .loc 1 83 0
-  s_mul_i32 s80, s7, s70                                                 ; schedules/arguments.cpp:83
-  .loc 1 84 0
-  s_mul_hi_u32 s81, s7, s70                                              ; schedules/arguments.cpp:84
-  .loc 1 85 0
-  s_add_u32 s68, s68, s80                                                ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_addc_u32 s69, s69, s81                                               ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_mul_i32 s80, s7, s71                                                 ; schedules/arguments.cpp:87
-  .loc 1 88 0
-  s_add_u32 s69, s69, s80                                                ; schedules/arguments.cpp:88
-  .loc 1 109 0
-  s_sub_i32 s80, s40, s7                                                 ; schedules/arguments.cpp:109
-  .loc 1 110 0
-  s_max_i32 s80, s80, 0                                                  ; schedules/arguments.cpp:110
-  .loc 1 111 0
-  s_min_i32 s80, s80, 32                                                 ; schedules/arguments.cpp:111
-  .loc 1 116 0
-  s_mov_b64 s[76:77], s[68:69]                                           ; schedules/arguments.cpp:116
-  .loc 1 117 0
-  s_mul_i32 s78, s80, s67                                                ; schedules/arguments.cpp:117
-  .loc 1 118 0
-  s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:118
+  s_load_dwordx4 s[76:79], s[0:1], 0xc0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 141 0
+  s_mov_b64 s[72:73], s[74:75]                                           ; schedules/arguments.cpp:141
+  .loc 1 121 0
+  s_mul_i32 s80, s4, s78                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s81, s4, s78                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s72, s72, s80                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s73, s73, s81                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s80, s4, s79                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s73, s73, s80                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s80, s44, s76                                                ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s81, s44, s76                                             ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s72, s72, s80                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s73, s73, s81                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s80, s44, s77                                                ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s73, s73, s80                                                ; schedules/arguments.cpp:126
+  .loc 1 172 0
+  s_load_dword s67, s[70:71], 0x0                                        ; schedules/arguments.cpp:172
+  .loc 1 173 0
+  s_load_dword s68, s[72:73], 0x0                                        ; schedules/arguments.cpp:173
+  .loc 1 174 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:174
+  .loc 1 175 0
+  v_mov_b32_e32 v196, s43                                                ; schedules/arguments.cpp:175
+  .loc 1 176 0
+  v_mul_f32_e32 v196, s67, v196                                          ; schedules/arguments.cpp:176
+  .loc 1 177 0
+  v_mul_f32_e32 v196, s68, v196                                          ; schedules/arguments.cpp:177
+  .loc 1 178 0
+  v_mul_f32_e32 v196, 0x3fb8aa3b, v196                                   ; schedules/arguments.cpp:178
+  .loc 8 85 0
+  v_mul_f32_e32 v197, 0xf1800000, v88                                    ; schedules/output.cpp:85
+  .loc 8 89 0
+  v_fma_f32 v195, v197, v196, v195                                       ; schedules/output.cpp:89
+  .loc 8 91 0
+  v_mul_f32_e32 v195, 0x3f317218, v195                                   ; schedules/output.cpp:91
+  .loc 1 35 0
+  s_load_dwordx2 s[68:69], s[0:1], 0x20                                  ; schedules/arguments.cpp:35
+  .loc 1 36 0
+  s_load_dwordx4 s[72:75], s[0:1], 0xa0                                  ; schedules/arguments.cpp:36
+  .loc 1 37 0
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
+  .loc 1 121 0
+  s_mul_i32 s70, s4, s74                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s71, s4, s74                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s70, s4, s75                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
+  .loc 1 121 0
+  s_mul_i32 s70, s3, s72                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s71, s3, s72                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s70, s3, s73                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
+  .loc 8 99 0
+  s_mov_b32 s67, 4                                                       ; schedules/output.cpp:99
   .loc 8 102 0
-  v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:102
-  .loc 8 103 0
-  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:103
-  .loc 8 104 0
-  buffer_store_dword v195, v194, s[76:79], 0 offen                       ; schedules/output.cpp:104
-  .loc 9 52 0
-  s_endpgm                                                               ; schedules/query_tiles.cpp:52
+  s_mov_b64 s[70:71], 4                                                  ; schedules/output.cpp:102
+  .loc 1 121 0
+  s_mul_i32 s80, s7, s70                                                 ; schedules/arguments.cpp:121
+  .loc 1 122 0
+  s_mul_hi_u32 s81, s7, s70                                              ; schedules/arguments.cpp:122
+  .loc 1 123 0
+  s_add_u32 s68, s68, s80                                                ; schedules/arguments.cpp:123
+  .loc 1 124 0
+  s_addc_u32 s69, s69, s81                                               ; schedules/arguments.cpp:124
+  .loc 1 125 0
+  s_mul_i32 s80, s7, s71                                                 ; schedules/arguments.cpp:125
+  .loc 1 126 0
+  s_add_u32 s69, s69, s80                                                ; schedules/arguments.cpp:126
+  .loc 1 154 0
+  s_sub_i32 s80, s40, s7                                                 ; schedules/arguments.cpp:154
+  .loc 1 155 0
+  s_max_i32 s80, s80, 0                                                  ; schedules/arguments.cpp:155
+  .loc 1 156 0
+  s_min_i32 s80, s80, 32                                                 ; schedules/arguments.cpp:156
+  .loc 1 161 0
+  s_mov_b64 s[76:77], s[68:69]                                           ; schedules/arguments.cpp:161
+  .loc 1 162 0
+  s_mul_i32 s78, s80, s67                                                ; schedules/arguments.cpp:162
+  .loc 1 163 0
+  s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:163
+  .loc 8 106 0
+  v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:106
+  .loc 8 107 0
+  s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:107
+  .loc 8 108 0
+  buffer_store_dword v195, v194, s[76:79], 0 offen                       ; schedules/output.cpp:108
+  .loc 9 56 0
+  s_endpgm                                                               ; schedules/query_tiles.cpp:56
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950
 
@@ -5433,7 +5518,7 @@ other_group_2:
 .p2align 6
 .amdhsa_kernel zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950
   .amdhsa_group_segment_fixed_size 99840
-  .amdhsa_kernarg_size 240
+  .amdhsa_kernarg_size 248
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
   .amdhsa_user_sgpr_count 2
   .amdhsa_system_sgpr_workgroup_id_x 1
@@ -5441,7 +5526,7 @@ other_group_2:
   .amdhsa_system_sgpr_workgroup_id_z 1
   .amdhsa_system_vgpr_workitem_id 0
   .amdhsa_next_free_vgpr 240
-  .amdhsa_next_free_sgpr 82
+  .amdhsa_next_free_sgpr 84
   .amdhsa_accum_offset 200
   .amdhsa_float_denorm_mode_32 3
   .amdhsa_float_denorm_mode_16_64 3
@@ -5456,12 +5541,12 @@ amdhsa.target: amdgcn-amd-amdhsa--gfx950
 amdhsa.kernels:
   - .name: zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950
     .symbol: zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950.kd
-    .kernarg_segment_size: 240
+    .kernarg_segment_size: 248
     .kernarg_segment_align: 8
     .group_segment_fixed_size: 99840
     .private_segment_fixed_size: 0
     .wavefront_size: 64
-    .sgpr_count: 82
+    .sgpr_count: 84
     .vgpr_count: 198
     .agpr_count: 40
     .max_flat_workgroup_size: 512
@@ -5603,6 +5688,10 @@ amdhsa.kernels:
         .value_kind: by_value
       - .name: softmax_scale
         .offset: 236
+        .size: 4
+        .value_kind: by_value
+      - .name: heads
+        .offset: 240
         .size: 4
         .value_kind: by_value
 ...

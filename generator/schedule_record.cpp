@@ -57,6 +57,7 @@ AttentionConfig tuned_config(AttentionConfig config) {
   const AttentionConfig defaults;
   config.schedule = defaults.schedule;
   config.code_object_version = defaults.code_object_version;
+  config.q_dtype = QueryType::fp8;
   return config;
 }
 
@@ -114,6 +115,7 @@ ChosenSchedule choose_schedule(const AttentionConfig& config, std::span<const Sc
   const bool any_family = config.schedule == "auto";
   const std::string_view name = any_family ? families().front() : std::string_view(config.schedule);
   ChosenSchedule chosen{default_schedule(name, config), {}};
+  if (config.skip_zero_blocks) return chosen;  // its matrix phases have one order
   for (const ScheduleRecord& record : records) {
     if (record.config != tuned_config(config)) continue;
     if (any_family ? !std::isfinite(record.score()) : family(record.schedule) != name) continue;

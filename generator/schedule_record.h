@@ -30,7 +30,8 @@ struct ScheduleRecord {
   double score() const { return generator::score(clk, default_clk); }
 };
 
-// The configuration without what makes no difference to a search: which schedule, code object version.
+// The configuration without what makes no difference to a search: which schedule, how queries come, code object
+// version.
 AttentionConfig tuned_config(AttentionConfig config);
 
 // "hd192x128_fp8_e4m3fn_lean_causal_ping-pong": what a record's file is called.

@@ -263,7 +263,7 @@ void trips(Builder& k, const Walk& w, std::string_view name, S<1> end, const std
 void finish(Builder& k, const Walk& w, const std::array<Products, 2>& products) {
   const Step step{0, products[0].outputs, false, {}, products[1].outputs, 0};
   const Label done = k.label("output_done");
-  for (const auto& read_ahead : w.first_fragments) k.wait(read_ahead);
+  k.wait(w.first_fragments.back());  // LDS answers in order; what was read ahead may be overwritten from the barrier on
   k.s_barrier();
   read_first_fragments(k, w, step.matrix);
   if (w.plan.config.causal)
@@ -328,14 +328,15 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
     else
       clear_output(k, tiles[i].o);
   }
+  // Ahead of the walk, which leaves no registers for it.
+  if (scale.bf16)
+    for (const Tile& tile : tiles) {
+      k.wait(tile.q.loaded);
+      quantise_queries(k, *scale.bf16, V<64>{tile.halves[0].s.first}, tile.q, tile.query_factors);
+    }
   {
     const auto inner = k.scope();
     const Walk w = start_walk(k, plan, args, place, scale, limits, tiles);
-    if (scale.bf16)
-      for (const Tile& tile : tiles) {
-        const V<64> raw{tile.halves[0].s.first};
-        quantise_queries(k, *scale.bf16, raw, tile.q, tile.query_factors);
-      }
     const Label blind = k.label("sees_nothing"), seen = k.label("seen_all");
     k.s_cmp_eq_u32(limits.wave, 0);
     k.s_cbranch_scc1(blind);

@@ -192,13 +192,9 @@ void set_reference(Builder& k, const ScoreScale& scale, Blocks blocks) {
 }
 
 void add_sums(Builder& k, Blocks blocks) {
-  const auto scope = k.scope();
-  std::vector<V<1>> factor;
-  for (std::size_t i = 0; i < blocks.size(); ++i) factor.push_back(k.vgpr("2^exponent"));
-  // The exponent's E8M0 form where fp32 has it.
-  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_lshlrev_b32(factor[i], fp32_mantissa, b.exponent); });
-  each(k, blocks,
-       [&](const Block& b, std::size_t i) { k.v_fma_f32(b.rows.total, factor[i], b.sums[0], b.rows.total); });
+  // The exponent's E8M0 form where fp32 has it. P is used up, so there is room.
+  each(k, blocks, [&](const Block& b, std::size_t) { k.v_lshlrev_b32(b.p[0], fp32_mantissa, b.exponent); });
+  each(k, blocks, [&](const Block& b, std::size_t) { k.v_fma_f32(b.rows.total, b.p[0], b.sums[0], b.rows.total); });
   each(k, blocks, [&](const Block& b, std::size_t) { k.v_mov_b32(b.sums[0], 0); });
 }
 
@@ -239,18 +235,15 @@ void find_weighty(Builder& k, const Moving& moving, S<1> keys, Blocks blocks, La
   const S<1> share = k.sgpr("exponent of what a weight counts against the total");
   k.s_flbit_i32_b32(share, keys);
   k.s_sub_u32(share, moving.exponent, share);
-  std::vector<V<1>> weight;
   std::vector<S<2>> above, heavy;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    weight.push_back(k.vgpr("weight of the largest score"));
     above.push_back(k.sgpr<2>("rows above their reference"));
     heavy.push_back(k.sgpr<2>("rows whose maximum weighs"));
   }
-  // 2^(exponent + share): all but the E8M0 form is shifted out.
-  each(k, blocks,
-       [&](const Block& b, std::size_t i) { k.v_add_lshl_u32(weight[i], b.exponent, share, fp32_mantissa); });
+  // The weight of the largest score, 2^(exponent + share): all but the E8M0 form is shifted out. P is not made yet.
+  each(k, blocks, [&](const Block& b, std::size_t) { k.v_add_lshl_u32(b.p[0], b.exponent, share, fp32_mantissa); });
   each(k, blocks, [&](const Block& b, std::size_t i) { k.v_cmp_lt_f32(above[i], 0.0f, b.maximum); });
-  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_cmp_lt_f32(heavy[i], b.rows.total, weight[i]); });
+  each(k, blocks, [&](const Block& b, std::size_t i) { k.v_cmp_lt_f32(heavy[i], b.rows.total, b.p[0]); });
   k.s_and_b64(isa::vcc, heavy[0], above[0]);
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     k.s_and_b64(heavy[i], heavy[i], above[i]);
@@ -263,6 +256,13 @@ void find_rise(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen) {
   k.v_mov_b32(risen, 0);
   for (const Block& b : blocks) k.v_max_f32(risen, b.maximum, risen);
   for (const Block& b : blocks) k.v_sub_f32(b.maximum, b.maximum, risen);
+  if (const auto& unrounded = blocks.front().rows.unrounded) {
+    const V<1> shrink = blocks.front().exponent;  // chosen behind this
+    k.v_mul_f32(shrink, scale.octaves, risen);
+    k.v_exp_f32(shrink, generator::negated(shrink));
+    k.settle();
+    k.v_mul_f32(*unrounded, shrink, *unrounded);
+  }
   choose_exponents(k, scale, blocks);
 }
 
@@ -283,7 +283,6 @@ void follow_rise(Builder& k, const ScoreScale& scale, const Rows& rows, V<1> ris
   k.settle();
   shrink_output(shrink);
   k.v_mul_f32(rows.total, shrink, rows.total);
-  if (rows.unrounded) k.v_mul_f32(*rows.unrounded, shrink, *rows.unrounded);
 }
 
 void lower_far_scores(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen) {

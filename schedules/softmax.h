@@ -91,7 +91,7 @@ void find_maxima(Builder& k, Blocks blocks, const std::function<void()>& meanwhi
 // The first keys': the largest maximum of blocks of the same rows becomes the rows' reference.
 void set_reference(Builder& k, const ScoreScale& scale, Blocks blocks);
 
-// Adds the blocks' sums to their rows' totals and clears them for the next.
+// Adds the blocks' sums to their rows' totals and clears them for the next. Their P is lost.
 void add_sums(Builder& k, Blocks blocks);
 
 // The exponents that bring each block's maximum nearest to the lift. Bit i of `zero_blocks` becomes 1 where those of
@@ -112,12 +112,12 @@ void find_weighty(Builder& k, const Moving& moving, S<1> keys, Blocks blocks, ge
 
 // References rise to the maxima of their rows' blocks where those are above. All blocks are of the same rows.
 //
-// First step: `risen`, by how much, at least 0; the blocks' maxima and exponents are brought to the new references.
-// Their scores stay relative to the old ones.
+// First step: `risen`, by how much, at least 0; the blocks' maxima and exponents and the totals before rounding are
+// brought to the new references. The blocks' scores stay relative to the old ones.
 void find_rise(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen);
 // Scores of any block of the rows are brought to the new references.
 void lower_scores(Builder& k, V<32> s, V<1> risen);
-// Last step: bias and totals; `shrink_output` is to multiply the rows' output by its argument.
+// Last step: bias and rounded totals; `shrink_output` is to multiply the rows' output by its argument.
 void follow_rise(Builder& k, const ScoreScale& scale, const Rows& rows, V<1> risen,
                  const std::function<void(V<1>)>& shrink_output);
 // Where the rise is so much that it can't be part of a multiply-add's constant, the blocks' scores are lowered and

@@ -29,7 +29,7 @@ AttentionShape shape_for(const generator::AttentionConfig& config, int queries, 
           .causal = config.causal};
 }
 
-// Every configuration but for the code object's version; of BF16 queries not all with an LSE.
+// Every configuration but for the code object's version; of BF16 queries not all with an LSE, nor all interleaved.
 std::vector<generator::AttentionConfig> configurations() {
   std::vector<generator::AttentionConfig> all;
   for (const bool causal : {false, true})
@@ -38,6 +38,12 @@ std::vector<generator::AttentionConfig> configurations() {
         all.push_back(config);
         config.q_dtype = generator::QueryType::bf16;
         if (causal == lse || !config.lse) all.push_back(config);
+      }
+  for (const bool causal : {false, true})
+    for (const bool lse : {false, true})
+      for (generator::AttentionConfig config : every_interleaved(causal, lse)) {
+        if (config.head_dim == 128 && lse == causal) config.q_dtype = generator::QueryType::bf16;
+        all.push_back(config);
       }
   return all;
 }
@@ -99,7 +105,7 @@ TEST_CASE("Sweep: a V of ones gives exactly 1", "[sweep]") {
                                           {InputKind::peaked, 2047}}) {
         CAPTURE(kernel.manifest.symbol, to_string(kind), hot_key);
         const AttentionInputs inputs =
-            make_inputs(shape_for(config, 40, 2048), kind, 2, 2, {.v_ones = true, .hot_key = hot_key});
+            make_inputs(shape_for(config, 40, 2048), kind, 2, 2, suited(config, {.v_ones = true, .hot_key = hot_key}));
         const CheckedRun checked = run_and_compare(kernel, inputs);
         CHECK(std::ranges::all_of(checked.run.o, [](std::uint16_t bits) { return bits == bf16_one; }));
       }

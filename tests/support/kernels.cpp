@@ -19,6 +19,8 @@ std::vector<generator::AttentionConfig> all_configurations() {
         }
   for (const ScoreScaling scaling : {ScoreScaling::multiply_add, ScoreScaling::folded})
     all.push_back({.q_dtype = QueryType::bf16, .score_scale = scaling});
+  for (const bool causal : {true, false})
+    for (const generator::AttentionConfig& config : every_interleaved(causal, causal)) all.push_back(config);
   return all;
 }
 
@@ -33,6 +35,15 @@ std::vector<generator::AttentionConfig> every_shape(bool causal, bool lse) {
                      .softmax = shape.softmax,
                      .score_scale = shape.score_scale,
                      .lse = lse});
+  return all;
+}
+
+std::vector<generator::AttentionConfig> every_interleaved(bool causal, bool lse) {
+  std::vector<generator::AttentionConfig> all;
+  for (generator::AttentionConfig config : every_shape(causal, lse)) {
+    config.schedule = "interleaved";
+    if (generator::offers(config.schedule, config)) all.push_back(config);
+  }
   return all;
 }
 

@@ -9,14 +9,16 @@
 
 namespace zyfa {
 
-// Every configuration that zyfa-gen offers with FP8 queries: shapes x causal x lse x code object version; and some of
-// BF16.
+// Every configuration that zyfa-gen offers with FP8 queries and its own choice of a schedule: shapes x causal x lse x
+// code object version; and some of BF16, and of the interleaved schedule.
 std::vector<generator::AttentionConfig> all_configurations();
 
 runtime::Kernel generate_kernel(const generator::AttentionConfig& config);
 runtime::Kernel generate_kernel(bool causal, bool lse);
 // The shapes and softmaxes that zyfa-gen offers, with this mask and LSE.
 std::vector<generator::AttentionConfig> every_shape(bool causal, bool lse);
+// Those of them that the interleaved schedule has.
+std::vector<generator::AttentionConfig> every_interleaved(bool causal, bool lse);
 // The options with what the configuration asks of its input: BF16 queries, a factor of the logits that is a power of
 // two.
 runtime::InputOptions suited(const generator::AttentionConfig& config, runtime::InputOptions options = {});

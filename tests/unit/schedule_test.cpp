@@ -47,30 +47,35 @@ int chosen(const std::vector<ScheduleRecord>& records, const AttentionConfig& co
 }  // namespace
 
 TEST_CASE("Schedule: parameters to JSON and back, and what is refused", "[quick][schedule]") {
-  const Schedule defaults = default_schedule("ping-pong", {});
-  const std::vector<ScheduleParameter> list = parameters(defaults);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    Schedule schedule = defaults;
-    CAPTURE(list[i].name);
-    CHECK(std::ranges::is_sorted(list[i].values));
-    CHECK(std::ranges::find(list[i].values, value(schedule, i)) != list[i].values.end());
-    for (const int v : list[i].values) {
-      value(schedule, i) = v;
-      CHECK(parameters_from_json(parameters_to_json(schedule), defaults, "x") == schedule);
+  for (const std::string_view name : families()) {
+    const Schedule defaults = default_schedule(name, {});
+    const std::vector<ScheduleParameter> list = parameters(defaults);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      Schedule schedule = defaults;
+      CAPTURE(list[i].name);
+      CHECK(std::ranges::is_sorted(list[i].values));
+      CHECK(std::ranges::find(list[i].values, value(schedule, i)) != list[i].values.end());
+      for (const int v : list[i].values) {
+        value(schedule, i) = v;
+        CHECK(parameters_from_json(parameters_to_json(schedule), defaults, "x") == schedule);
+      }
+      Json wrong = parameters_to_json(defaults);
+      wrong[std::string(list[i].name)] = -1;
+      CHECK(refusal([&] {
+              parameters_from_json(wrong, defaults, "s.json");
+            }).starts_with(fmt::format("s.json: '{}' is -1; accepted: {}", list[i].name, list[i].values[0])));
     }
-    Json wrong = parameters_to_json(defaults);
-    wrong[std::string(list[i].name)] = -1;
-    CHECK(refusal([&] {
-            parameters_from_json(wrong, defaults, "s.json");
-          }).starts_with(fmt::format("s.json: '{}' is -1; accepted: {}", list[i].name, list[i].values[0])));
   }
+  const Schedule defaults = default_schedule("ping-pong", {});
   CHECK(refusal([&] {
           parameters_from_json(Json{{"speed", 1}}, defaults, "s.json");
         }).starts_with("s.json: schedule ping-pong has no parameter 'speed'; accepted: fragments_ahead, "));
   CHECK(refusal([&] { parameters_from_json(Json::array(), defaults, "s.json"); }).starts_with("s.json: "));
   AttentionConfig config;
   config.schedule = "quick";
-  CHECK(refusal([&] { make_plan(config); }) == "there is no schedule 'quick'; accepted: auto, ping-pong");
+  CHECK(refusal([&] { make_plan(config); }) == "there is no schedule 'quick'; accepted: auto, ping-pong, interleaved");
+  config = {.softmax = Softmax::exact, .schedule = "interleaved"};
+  CHECK(refusal([&] { make_plan(config); }).starts_with("schedule interleaved makes lean probabilities"));
 }
 
 TEST_CASE("Schedule: the least score among those that win on all machines", "[quick][schedule]") {
@@ -95,8 +100,9 @@ TEST_CASE("Schedule: a record to JSON and back, and what is refused", "[quick][s
   const ScheduleRecord back = record_from_json(to_json(good), "r.json");
   CHECK(to_json(back) == to_json(good));
   CHECK(back.schedule == good.schedule);
-  for (const auto& item : to_json(good).items()) {
-    Json json = to_json(good);
+  const Json whole = to_json(good);
+  for (const auto& item : whole.items()) {
+    Json json = whole;
     json.erase(item.key());
     CHECK(refusal([&] { record_from_json(json, "r.json"); }) ==
           fmt::format("r.json: a schedule's record has no '{}'", item.key()));
@@ -112,12 +118,15 @@ TEST_CASE("Schedule: a record to JSON and back, and what is refused", "[quick][s
   CHECK(changed("note", 1) == "r.json: a schedule's record has no key 'note'");
 }
 
-TEST_CASE("Schedule: every configuration has its record, and auto takes the best", "[quick][schedule]") {
+TEST_CASE("Schedule: configurations have their record, and auto takes the best", "[quick][schedule]") {
   const std::vector<ScheduleRecord> records = recorded_schedules();
   for (const AttentionConfig& config : all_configurations()) {
     const AttentionPlan plan = make_plan(config);
     CAPTURE(plan.symbol);
-    REQUIRE(plan.record);
+    // Folded scores are not searched, and of what is asked for by name nothing may be recorded.
+    const bool searched = config.schedule == "auto" && config.score_scale == ScoreScaling::multiply_add;
+    REQUIRE(plan.record.has_value() == searched);
+    if (!searched) continue;
     for (const ScheduleRecord& r : records)
       if (r.config == tuned_config(config)) CHECK(plan.record->score() <= r.score());
   }
