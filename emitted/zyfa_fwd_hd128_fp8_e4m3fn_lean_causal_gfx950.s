@@ -98,62 +98,28 @@
 ;   s[72:73]     visible 1
 ;   s[74:75]     visible 2
 ;   s[76:77]     visible 3
+;   s68          first key of the tile sent for
 ;   s68          first key of the block
 ;   s[70:71]     visible 0
 ;   s[72:73]     visible 1
 ;   s[74:75]     visible 2
 ;   s[76:77]     visible 3
 ;   s68          first key of the block
-;   s68          rows left
 ;   s68          first key of the block
+;   s68          rows left
+;   s68          third buffer
+;   s69          first key of the tile sent for
 ;   s68          third buffer
 ;   s69          first key of the tile sent for
 ;   s68          next buffer
 ;   s68          rows left
 ;   s68          first key of the tile sent for
-;   s68          rows left
-;   s68          third buffer
-;   s69          first key of the tile sent for
-;   s68          next buffer
-;   s68          first key of the tile weighed
-;   s69          exponent of what a weight counts against the total
-;   s[70:71]     rows above their reference
-;   s[72:73]     rows whose maximum weighs
-;   s[74:75]     rows above their reference
-;   s[76:77]     rows whose maximum weighs
-;   s68          first key of the block
-;   s[70:71]     visible 0
-;   s[72:73]     visible 1
-;   s[74:75]     visible 2
-;   s[76:77]     visible 3
-;   s68          first key of the block
-;   s[70:71]     visible 0
-;   s[72:73]     visible 1
-;   s[74:75]     visible 2
-;   s[76:77]     visible 3
-;   s68          first key of the block
-;   s68          first key of the block
-;   s68          rows left
-;   s68          first key of the block
-;   s[70:71]     visible 0
-;   s[72:73]     visible 1
-;   s[74:75]     visible 2
-;   s[76:77]     visible 3
-;   s68          first key of the block
-;   s[70:71]     visible 0
-;   s[72:73]     visible 1
-;   s[74:75]     visible 2
-;   s[76:77]     visible 3
 ;   s68          first key of the tile sent for
-;   s68          first key of the block
-;   s68          first key of the block
 ;   s68          rows left
 ;   s68          third buffer
 ;   s69          first key of the tile sent for
-;   s68          first key of the half
-;   s68          first key of the half
-;   s68          first key of the half
-;   s68          first key of the half
+;   s68          third buffer
+;   s69          first key of the tile sent for
 ;   s68          next buffer
 ;   s68          first key of the tile weighed
 ;   s69          exponent of what a weight counts against the total
@@ -161,7 +127,51 @@
 ;   s[72:73]     rows whose maximum weighs
 ;   s[74:75]     rows above their reference
 ;   s[76:77]     rows whose maximum weighs
+;   s68          first key of the block
+;   s[70:71]     visible 0
+;   s[72:73]     visible 1
+;   s[74:75]     visible 2
+;   s[76:77]     visible 3
+;   s68          first key of the block
+;   s[70:71]     visible 0
+;   s[72:73]     visible 1
+;   s[74:75]     visible 2
+;   s[76:77]     visible 3
 ;   s68          rows left
+;   s68          first key of the block
+;   s68          first key of the block
+;   s68          first key of the tile sent for
+;   s68          first key of the block
+;   s[70:71]     visible 0
+;   s[72:73]     visible 1
+;   s[74:75]     visible 2
+;   s[76:77]     visible 3
+;   s68          first key of the block
+;   s[70:71]     visible 0
+;   s[72:73]     visible 1
+;   s[74:75]     visible 2
+;   s[76:77]     visible 3
+;   s68          first key of the tile sent for
+;   s68          first key of the block
+;   s68          first key of the block
+;   s68          rows left
+;   s68          third buffer
+;   s69          first key of the tile sent for
+;   s68          first key of the half
+;   s68          first key of the half
+;   s68          third buffer
+;   s69          first key of the tile sent for
+;   s68          first key of the half
+;   s68          first key of the half
+;   s68          next buffer
+;   s68          first key of the tile weighed
+;   s69          exponent of what a weight counts against the total
+;   s[70:71]     rows above their reference
+;   s[72:73]     rows whose maximum weighs
+;   s[74:75]     rows above their reference
+;   s[76:77]     rows whose maximum weighs
+;   s68          rows left
+;   s68          first key of the tile sent for
 ;   s68          first key of the half
 ;   s68          first key of the half
 ;   s68          first key of the tile sent for
@@ -170,9 +180,14 @@
 ;   s68          rows left
 ;   s68          third buffer
 ;   s69          first key of the tile sent for
+;   s68          third buffer
+;   s69          first key of the tile sent for
 ;   s68          rows left
 ;   s68          first key of the tile sent for
+;   s68          first key of the tile sent for
 ;   s68          rows left
+;   s68          third buffer
+;   s69          first key of the tile sent for
 ;   s68          third buffer
 ;   s69          first key of the tile sent for
 ;   s68          next buffer
@@ -1334,12 +1349,6 @@ block_done_3:
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 5 170 0
-  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
 tile_unneeded_4:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
@@ -1456,10 +1465,21 @@ block_done_5:
   ds_read_b128 a[24:27], v117 offset:12992                               ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:13024                               ; schedules/tiles.cpp:207
-  .loc 5 178 0
-  s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
-  .loc 5 179 0
-  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
+  .loc 7 30 0
+  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
+  .loc 5 170 0
+  s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
+tile_unneeded_5:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 110 0
@@ -1567,14 +1587,10 @@ block_done_6:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
-  .loc 7 21 0
-  s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
-  .loc 7 22 0
-  s_sub_u32 s68, s68, 0x80                                               ; schedules/walk.cpp:22
-  .loc 5 143 0
-  s_min_u32 s62, s68, 0x80                                               ; schedules/tiles.cpp:143
-  .loc 5 144 0
-  s_mul_i32 s62, s62, s28                                                ; schedules/tiles.cpp:144
+  .loc 5 178 0
+  s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
+  .loc 5 179 0
+  s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
   .loc 7 230 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
   .loc 6 110 0
@@ -1586,6 +1602,14 @@ block_done_7:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
+  .loc 7 21 0
+  s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
+  .loc 7 22 0
+  s_sub_u32 s68, s68, 0x80                                               ; schedules/walk.cpp:22
+  .loc 5 143 0
+  s_min_u32 s62, s68, 0x80                                               ; schedules/tiles.cpp:143
+  .loc 5 144 0
+  s_mul_i32 s62, s62, s28                                                ; schedules/tiles.cpp:144
   .loc 7 12 0
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
@@ -1595,20 +1619,33 @@ block_done_8:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_5                                         ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_6:
+  .loc 7 12 0
+  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
+  .loc 7 13 0
+  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
+  .loc 7 30 0
+  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_5:
+tile_unneeded_7:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
@@ -1862,7 +1899,13 @@ tile_unneeded_5:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  v_fma_f32 v56, v56, s46, v193
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -1870,7 +1913,13 @@ tile_unneeded_5:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  v_fma_f32 v64, v64, s46, v193
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -1915,10 +1964,10 @@ whole_tiles:
   .loc 5 207 0
   ds_read_b128 a[20:23], v117 offset:4704                                ; schedules/tiles.cpp:207
   .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
   .loc 6 17 0
@@ -1927,32 +1976,6 @@ whole_tiles:
   ds_read_b128 a[24:27], v117 offset:8320                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:8352                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 7 228 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 6 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 206 0
-  ds_read_b128 a[32:35], v117 offset:8832                                ; schedules/tiles.cpp:206
-  .loc 5 207 0
-  ds_read_b128 a[36:39], v117 offset:8864                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
-  .loc 7 230 0
-  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 17 0
-  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 206 0
-  ds_read_b128 a[16:19], v117 offset:12480                               ; schedules/tiles.cpp:206
-  .loc 5 207 0
-  ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -1961,6 +1984,35 @@ whole_tiles:
   s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
   .loc 5 144 0
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
+  .loc 7 228 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 206 0
+  ds_read_b128 a[32:35], v117 offset:8832                                ; schedules/tiles.cpp:206
+  .loc 5 207 0
+  ds_read_b128 a[36:39], v117 offset:8864                                ; schedules/tiles.cpp:207
+  .loc 7 230 0
+  s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
+  .loc 6 17 0
+  v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
+  .loc 5 206 0
+  ds_read_b128 a[16:19], v117 offset:12480                               ; schedules/tiles.cpp:206
+  .loc 5 207 0
+  ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
+  .loc 7 30 0
+  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_8:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 17 0
@@ -1983,20 +2035,16 @@ whole_tiles:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_6                                         ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
   .loc 5 170 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_6:
+tile_unneeded_9:
   .loc 7 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
   .loc 6 17 0
@@ -2074,20 +2122,14 @@ tile_unneeded_6:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_7                                         ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 5 170 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_7:
+tile_unneeded_10:
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
   .loc 2 134 0
@@ -2103,10 +2145,25 @@ tile_unneeded_7:
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
-  .loc 5 178 0
-  s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
-  .loc 5 179 0
-  s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
+  .loc 7 12 0
+  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
+  .loc 7 13 0
+  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
+  .loc 7 30 0
+  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
+  .loc 5 170 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_11:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 25 0
@@ -2115,6 +2172,10 @@ tile_unneeded_7:
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
+  .loc 5 178 0
+  s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
+  .loc 5 179 0
+  s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
   .loc 7 12 0
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
@@ -2302,7 +2363,13 @@ tile_unneeded_7:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  v_fma_f32 v56, v56, s46, v193
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -2310,7 +2377,13 @@ tile_unneeded_7:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  v_fma_f32 v64, v64, s46, v193
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -2614,7 +2687,13 @@ rise_is_small:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  v_fma_f32 v56, v56, s46, v194
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -2622,7 +2701,13 @@ rise_is_small:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  v_fma_f32 v64, v64, s46, v194
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -2741,10 +2826,10 @@ block_done_9:
   .loc 5 207 0
   ds_read_b128 a[20:23], v117 offset:4704                                ; schedules/tiles.cpp:207
   .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
   .loc 6 110 0
@@ -2845,11 +2930,14 @@ block_done_10:
   ds_read_b128 a[24:27], v117 offset:8320                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[28:31], v117 offset:8352                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 7 21 0
+  s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
+  .loc 7 22 0
+  s_sub_u32 s68, s68, 0x100                                              ; schedules/walk.cpp:22
+  .loc 5 143 0
+  s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
+  .loc 5 144 0
+  s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
   .loc 6 110 0
@@ -2865,11 +2953,6 @@ block_done_11:
   ds_read_b128 a[32:35], v117 offset:8832                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[36:39], v117 offset:8864                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 110 0
@@ -2885,14 +2968,19 @@ block_done_12:
   ds_read_b128 a[16:19], v117 offset:12480                               ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
-  .loc 7 21 0
-  s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
-  .loc 7 22 0
-  s_sub_u32 s68, s68, 0x100                                              ; schedules/walk.cpp:22
-  .loc 5 143 0
-  s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
-  .loc 5 144 0
-  s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
+  .loc 7 30 0
+  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_12                                        ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_12:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 110 0
@@ -3099,20 +3187,16 @@ block_done_14:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_8                                         ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_13                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
   .loc 5 170 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_8:
+tile_unneeded_13:
   .loc 7 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
   .loc 6 110 0
@@ -3204,20 +3288,14 @@ block_done_16:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_9                                         ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_14                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-  .loc 5 170 0
-  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_9:
+tile_unneeded_14:
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
   .loc 6 163 0
@@ -3247,10 +3325,25 @@ half_hidden:
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_2:
-  .loc 5 178 0
-  s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
-  .loc 5 179 0
-  s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
+  .loc 7 12 0
+  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
+  .loc 7 13 0
+  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
+  .loc 7 30 0
+  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_15                                        ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
+  .loc 5 170 0
+  s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_15:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 163 0
@@ -3273,6 +3366,10 @@ half_hidden_3:
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_4:
+  .loc 5 178 0
+  s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
+  .loc 5 179 0
+  s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
   .loc 7 12 0
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
@@ -3460,7 +3557,13 @@ half_hidden_4:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  v_fma_f32 v56, v56, s46, v193
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -3468,7 +3571,13 @@ half_hidden_4:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  v_fma_f32 v64, v64, s46, v193
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:385
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -3772,7 +3881,13 @@ rise_is_small_2:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  v_fma_f32 v56, v56, s46, v194
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v83, v52, v53, 16
+  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -3780,7 +3895,13 @@ rise_is_small_2:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  v_fma_f32 v64, v64, s46, v194
+  .loc 2 309 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v85, v60, v61, 16
+  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 2 385 0
+  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:385
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -3820,10 +3941,10 @@ edge_tiles_done:
   ds_read_b64_tr_b8 a[20:21], v182 offset:608
   ds_read_b64_tr_b8 a[22:23], v182 offset:864
   .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v83, v52, v53, 16
-  v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  v_ashr_pk_u8_i32 v87, v68, v69, 16
+  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
+  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 7 228 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
   .loc 6 25 0
@@ -3833,11 +3954,14 @@ edge_tiles_done:
   ds_read_b64_tr_b8 a[26:27], v182 offset:8576
   ds_read_b64_tr_b8 a[28:29], v182 offset:8832
   ds_read_b64_tr_b8 a[30:31], v182 offset:9088
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v85, v60, v61, 16
-  v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
+  .loc 7 21 0
+  s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
+  .loc 7 22 0
+  s_sub_u32 s68, s68, 0x100                                              ; schedules/walk.cpp:22
+  .loc 5 143 0
+  s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
+  .loc 5 144 0
+  s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
   .loc 7 228 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
   .loc 6 25 0
@@ -3847,11 +3971,6 @@ edge_tiles_done:
   ds_read_b64_tr_b8 a[34:35], v182 offset:8608
   ds_read_b64_tr_b8 a[36:37], v182 offset:8864
   ds_read_b64_tr_b8 a[38:39], v182 offset:9120
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
-  v_ashr_pk_u8_i32 v87, v68, v69, 16
-  v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
-  v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
   .loc 6 25 0
@@ -3861,14 +3980,19 @@ edge_tiles_done:
   ds_read_b64_tr_b8 a[18:19], v182 offset:8640
   ds_read_b64_tr_b8 a[20:21], v182 offset:8896
   ds_read_b64_tr_b8 a[22:23], v182 offset:9152
-  .loc 7 21 0
-  s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
-  .loc 7 22 0
-  s_sub_u32 s68, s68, 0x100                                              ; schedules/walk.cpp:22
-  .loc 5 143 0
-  s_min_u32 s54, s68, 0x80                                               ; schedules/tiles.cpp:143
-  .loc 5 144 0
-  s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
+  .loc 7 30 0
+  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_16                                        ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
+  .loc 5 159 0
+  s_nop 0                                                                ; schedules/tiles.cpp:159
+  .loc 5 160 0
+  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_16:
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
   .loc 6 163 0
@@ -3903,20 +4027,16 @@ half_hidden_6:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_10                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_17                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
-  .loc 5 159 0
-  s_nop 0                                                                ; schedules/tiles.cpp:159
-  .loc 5 160 0
-  buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
   .loc 5 170 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_10:
+tile_unneeded_17:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
   .loc 6 163 0
@@ -3960,20 +4080,33 @@ half_hidden_8:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_11                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_18                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_18:
+  .loc 7 12 0
+  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
+  .loc 7 13 0
+  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
+  .loc 7 30 0
+  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_19                                        ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_11:
+tile_unneeded_19:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
@@ -4007,20 +4140,29 @@ sees_nothing:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_12                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_20                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_20:
+  .loc 7 30 0
+  s_add_u32 s68, s64, 0x100                                              ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_21                                        ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x1000                                               ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_12:
+tile_unneeded_21:
   .loc 5 178 0
   s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
@@ -4042,20 +4184,33 @@ tile_unneeded_12:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_13                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_22                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v184, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
+tile_unneeded_22:
+  .loc 7 12 0
+  s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
+  .loc 7 13 0
+  s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
+  .loc 7 30 0
+  s_add_u32 s69, s64, 0x80                                               ; schedules/walk.cpp:30
+  .loc 7 31 0
+  s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
+  .loc 7 32 0
+  s_cbranch_scc0 tile_unneeded_23                                        ; schedules/walk.cpp:32
+  .loc 5 166 0
+  s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 170 0
   s_add_u32 m0, m0, 0x410                                                ; schedules/tiles.cpp:170
   .loc 5 159 0
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_13:
+tile_unneeded_23:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
@@ -4099,7 +4254,7 @@ tiles_of_other_waves:
   .loc 7 31 0
   s_cmp_lt_u32 s68, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_14                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_24                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s66, s56                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
@@ -4112,7 +4267,7 @@ tiles_of_other_waves:
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v183, s[52:55], 0 offen offset:64 lds              ; schedules/tiles.cpp:160
-tile_unneeded_14:
+tile_unneeded_24:
   .loc 5 178 0
   s_add_u32 s52, s52, s51                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
@@ -4134,7 +4289,7 @@ tile_unneeded_14:
   .loc 7 31 0
   s_cmp_lt_u32 s69, s50                                                  ; schedules/walk.cpp:31
   .loc 7 32 0
-  s_cbranch_scc0 tile_unneeded_15                                        ; schedules/walk.cpp:32
+  s_cbranch_scc0 tile_unneeded_25                                        ; schedules/walk.cpp:32
   .loc 5 166 0
   s_add_u32 m0, s68, s58                                                 ; schedules/tiles.cpp:166
   .loc 5 159 0
@@ -4147,7 +4302,7 @@ tile_unneeded_14:
   s_nop 0                                                                ; schedules/tiles.cpp:159
   .loc 5 160 0
   buffer_load_dwordx4 v185, s[60:63], 0 offen lds                        ; schedules/tiles.cpp:160
-tile_unneeded_15:
+tile_unneeded_25:
   .loc 5 178 0
   s_add_u32 s60, s60, s57                                                ; schedules/tiles.cpp:178
   .loc 5 179 0
