@@ -315,7 +315,8 @@
 .file 6 "schedules/products.cpp"
 .file 7 "schedules/walk.cpp"
 .file 8 "schedules/ping_pong.cpp"
-.file 9 "schedules/output.cpp"
+.file 9 "schedules/probabilities.cpp"
+.file 10 "schedules/output.cpp"
 zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_gfx950:
   .loc 1 18 0
   s_load_dwordx8 s[8:15], s[0:1], 0x0                                    ; schedules/arguments.cpp:18
@@ -414,16 +415,16 @@ order_of_the_grid:
   s_nop 0                                                                ; schedules/arguments.cpp:55
   .loc 1 56 0
   v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:56
+  .loc 2 55 0
+  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:55
+  .loc 2 56 0
+  v_mov_b32_e32 v4, 0x4b000067                                           ; schedules/softmax.cpp:56
   .loc 2 57 0
-  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:57
-  .loc 2 58 0
-  v_mov_b32_e32 v4, 0x4b000067                                           ; schedules/softmax.cpp:58
-  .loc 2 59 0
-  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:59
-  .loc 2 63 0
-  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:63
-  .loc 2 74 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:74
+  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:57
+  .loc 2 61 0
+  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:61
+  .loc 2 72 0
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:72
   .loc 1 35 0
   s_load_dwordx2 s[52:53], s[0:1], 0x28                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
@@ -502,18 +503,18 @@ order_of_the_grid:
   v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:177
   .loc 1 178 0
   v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:178
+  .loc 2 76 0
+  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:76
+  .loc 2 77 0
+  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:77
   .loc 2 78 0
-  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:78
+  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:78
   .loc 2 79 0
-  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:79
-  .loc 2 80 0
-  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:80
+  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:79
   .loc 2 81 0
-  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:81
-  .loc 2 83 0
-  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:83
-  .loc 2 84 0
-  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:84
+  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:81
+  .loc 2 82 0
+  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:82
   .loc 3 40 0
   s_mov_b32 s47, s2                                                      ; schedules/query_tiles.cpp:40
   .loc 3 16 0
@@ -644,8 +645,8 @@ second_tile:
   buffer_load_dwordx4 a[4:7], v72, s[52:55], 0 offen offset:32
   buffer_load_dwordx4 a[8:11], v72, s[52:55], 0 offen offset:64
   buffer_load_dwordx4 a[12:15], v72, s[52:55], 0 offen offset:96
-  .loc 2 94 0
-  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:94
+  .loc 2 92 0
+  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:92
   v_mov_b32_e32 v89, 0
   v_mov_b32_e32 v90, 0
   v_mov_b32_e32 v91, 0
@@ -661,22 +662,22 @@ second_tile:
   v_mov_b32_e32 v101, 0
   v_mov_b32_e32 v102, 0
   v_mov_b32_e32 v103, 0
-  .loc 2 95 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:95
-  .loc 2 102 0
-  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:102
+  .loc 2 93 0
+  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:93
+  .loc 2 100 0
+  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:100
   v_mov_b32_e32 v107, 0
   v_mov_b32_e32 v108, 0
   v_mov_b32_e32 v109, 0
-  .loc 2 103 0
-  v_mov_b32_e32 v105, 0x4b00007f                                         ; schedules/softmax.cpp:103
-  .loc 2 102 0
-  v_mov_b32_e32 v112, 0                                                  ; schedules/softmax.cpp:102
+  .loc 2 101 0
+  v_mov_b32_e32 v105, 0x4b00007f                                         ; schedules/softmax.cpp:101
+  .loc 2 100 0
+  v_mov_b32_e32 v112, 0                                                  ; schedules/softmax.cpp:100
   v_mov_b32_e32 v113, 0
   v_mov_b32_e32 v114, 0
   v_mov_b32_e32 v115, 0
-  .loc 2 103 0
-  v_mov_b32_e32 v111, 0x4b00007f                                         ; schedules/softmax.cpp:103
+  .loc 2 101 0
+  v_mov_b32_e32 v111, 0x4b00007f                                         ; schedules/softmax.cpp:101
   .loc 6 72 0
   v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:72
   v_mov_b32_e32 v119, 0
@@ -898,42 +899,42 @@ second_tile:
   s_mul_i32 s57, s28, 0x80                                               ; schedules/tiles.cpp:64
   .loc 5 65 0
   s_add_u32 s58, s58, 0x4100                                             ; schedules/tiles.cpp:65
-  .loc 2 228 0
-  s_flbit_i32_b32 s59, s49                                               ; schedules/softmax.cpp:228
-  .loc 2 229 0
-  s_add_u32 s59, s59, 15                                                 ; schedules/softmax.cpp:229
-  .loc 2 115 0
-  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:115
-  .loc 2 116 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v191                                     ; schedules/softmax.cpp:116
+  .loc 2 226 0
+  s_flbit_i32_b32 s59, s49                                               ; schedules/softmax.cpp:226
+  .loc 2 227 0
+  s_add_u32 s59, s59, 15                                                 ; schedules/softmax.cpp:227
+  .loc 2 113 0
+  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:113
+  .loc 2 114 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v191                                     ; schedules/softmax.cpp:114
+  .loc 2 119 0
+  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:119
+  .loc 2 120 0
+  s_nop 0                                                                ; schedules/softmax.cpp:120
   .loc 2 121 0
-  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:121
-  .loc 2 122 0
-  s_nop 0                                                                ; schedules/softmax.cpp:122
-  .loc 2 123 0
-  v_cndmask_b32_e64 v186, 0, v191, s[64:65]                              ; schedules/softmax.cpp:123
+  v_cndmask_b32_e64 v186, 0, v191, s[64:65]                              ; schedules/softmax.cpp:121
   v_cndmask_b32_e64 v187, 0, v191, s[64:65]
-  .loc 2 115 0
-  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:115
-  .loc 2 116 0
-  v_cmp_eq_u32_e64 s[64:65], 4, v191                                     ; schedules/softmax.cpp:116
+  .loc 2 113 0
+  v_and_b32_e32 v191, 7, v1                                              ; schedules/softmax.cpp:113
+  .loc 2 114 0
+  v_cmp_eq_u32_e64 s[64:65], 4, v191                                     ; schedules/softmax.cpp:114
+  .loc 2 119 0
+  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:119
+  .loc 2 120 0
+  s_nop 0                                                                ; schedules/softmax.cpp:120
   .loc 2 121 0
-  v_mov_b32_e32 v191, 0x38383838                                         ; schedules/softmax.cpp:121
-  .loc 2 122 0
-  s_nop 0                                                                ; schedules/softmax.cpp:122
-  .loc 2 123 0
-  v_cndmask_b32_e64 v188, 0, v191, s[64:65]                              ; schedules/softmax.cpp:123
+  v_cndmask_b32_e64 v188, 0, v191, s[64:65]                              ; schedules/softmax.cpp:121
   v_cndmask_b32_e64 v189, 0, v191, s[64:65]
-  .loc 2 115 0
-  v_and_b32_e32 v191, 8, v1                                              ; schedules/softmax.cpp:115
-  .loc 2 116 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v191                                     ; schedules/softmax.cpp:116
-  .loc 2 126 0
-  v_mov_b32_e32 v191, 0x44444444                                         ; schedules/softmax.cpp:126
+  .loc 2 113 0
+  v_and_b32_e32 v191, 8, v1                                              ; schedules/softmax.cpp:113
+  .loc 2 114 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v191                                     ; schedules/softmax.cpp:114
+  .loc 2 124 0
+  v_mov_b32_e32 v191, 0x44444444                                         ; schedules/softmax.cpp:124
+  .loc 2 125 0
+  v_mov_b32_e32 v190, 0xeeeeeeee                                         ; schedules/softmax.cpp:125
   .loc 2 127 0
-  v_mov_b32_e32 v190, 0xeeeeeeee                                         ; schedules/softmax.cpp:127
-  .loc 2 129 0
-  v_cndmask_b32_e64 v190, v190, v191, s[64:65]                           ; schedules/softmax.cpp:129
+  v_cndmask_b32_e64 v190, v190, v191, s[64:65]                           ; schedules/softmax.cpp:127
   .loc 5 20 0
   v_bfe_u32 v191, v1, 0, 3                                               ; schedules/tiles.cpp:20
   .loc 5 21 0
@@ -1089,19 +1090,19 @@ tile_unneeded_3:
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
   .loc 7 86 0
   s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:86
-  .loc 8 233 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:233
+  .loc 8 230 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:230
+  .loc 8 232 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:232
   .loc 8 235 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:235
-  .loc 8 238 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:238
+  s_barrier                                                              ; schedules/ping_pong.cpp:235
 other_group:
-  .loc 8 276 0
-  s_cmp_eq_u32 s49, 0                                                    ; schedules/ping_pong.cpp:276
-  .loc 8 277 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:277
-  .loc 8 215 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:215
+  .loc 8 273 0
+  s_cmp_eq_u32 s49, 0                                                    ; schedules/ping_pong.cpp:273
+  .loc 8 274 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:274
+  .loc 8 212 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:212
   .loc 5 206 0
   ds_read_b128 a[16:19], v117                                            ; schedules/tiles.cpp:206
   .loc 5 207 0
@@ -1668,11 +1669,11 @@ tile_unneeded_7:
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 7 236 0
   s_barrier                                                              ; schedules/walk.cpp:236
-  .loc 2 160 0
-  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:160
+  .loc 2 158 0
+  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:158
   v_max3_f32 v116, v40, v41, v42
-  .loc 2 161 0
-  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:161
+  .loc 2 159 0
+  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:159
   v_max3_f32 v116, v116, v43, v44
   v_max3_f32 v110, v110, v13, v14
   v_max3_f32 v116, v116, v45, v46
@@ -1700,27 +1701,27 @@ tile_unneeded_7:
   v_max3_f32 v116, v116, v67, v68
   v_max3_f32 v110, v110, v37, v38
   v_max3_f32 v116, v116, v69, v70
-  .loc 2 162 0
-  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:162
+  .loc 2 160 0
+  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:160
   v_max_f32_e32 v116, v116, v71
-  .loc 2 174 0
-  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:174
+  .loc 2 172 0
+  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:172
   v_mov_b32_e32 v194, v116
-  .loc 2 143 0
-  s_nop 0                                                                ; schedules/softmax.cpp:143
-  .loc 2 176 0
-  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:176
+  .loc 2 141 0
+  s_nop 0                                                                ; schedules/softmax.cpp:141
+  .loc 2 174 0
+  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:174
   v_permlane32_swap_b32_e32 v116, v194
-  .loc 2 177 0
-  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:177
+  .loc 2 175 0
+  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:175
   v_max_f32_e32 v116, v116, v194
-  .loc 2 184 0
-  v_mov_b32_e32 v193, 0x9a800000                                         ; schedules/softmax.cpp:184
-  .loc 2 185 0
-  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:185
+  .loc 2 182 0
+  v_mov_b32_e32 v193, 0x9a800000                                         ; schedules/softmax.cpp:182
+  .loc 2 183 0
+  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:183
   v_max_f32_e32 v193, v116, v193
-  .loc 2 187 0
-  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:187
+  .loc 2 185 0
+  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:185
   v_sub_f32_e32 v9, v9, v193
   v_sub_f32_e32 v10, v10, v193
   v_sub_f32_e32 v11, v11, v193
@@ -1752,10 +1753,10 @@ tile_unneeded_7:
   v_sub_f32_e32 v37, v37, v193
   v_sub_f32_e32 v38, v38, v193
   v_sub_f32_e32 v39, v39, v193
-  .loc 2 188 0
-  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:188
-  .loc 2 187 0
-  v_sub_f32_e32 v40, v40, v193                                           ; schedules/softmax.cpp:187
+  .loc 2 186 0
+  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:186
+  .loc 2 185 0
+  v_sub_f32_e32 v40, v40, v193                                           ; schedules/softmax.cpp:185
   v_sub_f32_e32 v41, v41, v193
   v_sub_f32_e32 v42, v42, v193
   v_sub_f32_e32 v43, v43, v193
@@ -1787,10 +1788,10 @@ tile_unneeded_7:
   v_sub_f32_e32 v69, v69, v193
   v_sub_f32_e32 v70, v70, v193
   v_sub_f32_e32 v71, v71, v193
-  .loc 2 188 0
-  v_sub_f32_e32 v116, v116, v193                                         ; schedules/softmax.cpp:188
-  .loc 2 191 0
-  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:191
+  .loc 2 186 0
+  v_sub_f32_e32 v116, v116, v193                                         ; schedules/softmax.cpp:186
+  .loc 2 189 0
+  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:189
   v_sub_f32_e32 v89, v89, v193
   v_sub_f32_e32 v90, v90, v193
   v_sub_f32_e32 v91, v91, v193
@@ -1806,18 +1807,18 @@ tile_unneeded_7:
   v_sub_f32_e32 v101, v101, v193
   v_sub_f32_e32 v102, v102, v193
   v_sub_f32_e32 v103, v103, v193
-  .loc 2 219 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
+  .loc 2 217 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v111, v4, v111, v5
-  .loc 2 380 0
-  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:385
+  .loc 9 84 0
+  v_sub_f32_e32 v193, v3, v105                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 89 0
+  v_fma_f32 v8, v8, s46, v193                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v193
   v_fma_f32 v10, v10, s46, v193
   v_fma_f32 v11, v11, s46, v193
@@ -1825,13 +1826,13 @@ tile_unneeded_7:
   v_fma_f32 v13, v13, s46, v193
   v_fma_f32 v14, v14, s46, v193
   v_fma_f32 v15, v15, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v16, v16, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v193
   v_fma_f32 v18, v18, s46, v193
   v_fma_f32 v19, v19, s46, v193
@@ -1839,13 +1840,13 @@ tile_unneeded_7:
   v_fma_f32 v21, v21, s46, v193
   v_fma_f32 v22, v22, s46, v193
   v_fma_f32 v23, v23, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v24, v24, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v193
   v_fma_f32 v26, v26, s46, v193
   v_fma_f32 v27, v27, s46, v193
@@ -1853,13 +1854,13 @@ tile_unneeded_7:
   v_fma_f32 v29, v29, s46, v193
   v_fma_f32 v30, v30, s46, v193
   v_fma_f32 v31, v31, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v32, v32, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v193
   v_fma_f32 v34, v34, s46, v193
   v_fma_f32 v35, v35, s46, v193
@@ -1867,17 +1868,17 @@ tile_unneeded_7:
   v_fma_f32 v37, v37, s46, v193
   v_fma_f32 v38, v38, s46, v193
   v_fma_f32 v39, v39, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 380 0
-  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 84 0
+  v_sub_f32_e32 v193, v3, v111                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 89 0
+  v_fma_f32 v40, v40, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v193
   v_fma_f32 v42, v42, s46, v193
   v_fma_f32 v43, v43, s46, v193
@@ -1885,13 +1886,13 @@ tile_unneeded_7:
   v_fma_f32 v45, v45, s46, v193
   v_fma_f32 v46, v46, s46, v193
   v_fma_f32 v47, v47, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v48, v48, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v49, v49, s46, v193
   v_fma_f32 v50, v50, s46, v193
   v_fma_f32 v51, v51, s46, v193
@@ -1899,13 +1900,13 @@ tile_unneeded_7:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v56, v56, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -1913,13 +1914,13 @@ tile_unneeded_7:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v64, v64, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -1927,10 +1928,10 @@ tile_unneeded_7:
   v_fma_f32 v69, v69, s46, v193
   v_fma_f32 v70, v70, s46, v193
   v_fma_f32 v71, v71, s46, v193
-  .loc 8 61 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:61
-  .loc 8 62 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:62
+  .loc 8 58 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:58
+  .loc 8 59 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:59
   .loc 5 206 0
   ds_read_b128 a[16:19], v117                                            ; schedules/tiles.cpp:206
   .loc 5 207 0
@@ -1944,15 +1945,15 @@ tile_unneeded_7:
   .loc 5 207 0
   ds_read_b128 a[36:39], v117 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores:
-  .loc 8 219 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:219
-  .loc 8 179 0
-  s_cmp_lt_u32 s64, s67                                                  ; schedules/ping_pong.cpp:179
-  .loc 8 180 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:180
+  .loc 8 216 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:216
+  .loc 8 176 0
+  s_cmp_lt_u32 s64, s67                                                  ; schedules/ping_pong.cpp:176
+  .loc 8 177 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:177
 whole_tiles:
-  .loc 8 182 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:182
+  .loc 8 179 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:179
   .loc 7 217 0
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 7 228 0
@@ -1963,8 +1964,8 @@ whole_tiles:
   ds_read_b128 a[16:19], v117 offset:4672                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[20:23], v117 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
@@ -2069,8 +2070,8 @@ tile_unneeded_9:
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:132
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[32:39], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
@@ -2132,8 +2133,8 @@ tile_unneeded_9:
 tile_unneeded_10:
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:132
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
@@ -2194,11 +2195,11 @@ tile_unneeded_11:
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 7 236 0
   s_barrier                                                              ; schedules/walk.cpp:236
-  .loc 2 160 0
-  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:160
+  .loc 2 158 0
+  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:158
   v_max3_f32 v116, v40, v41, v42
-  .loc 2 161 0
-  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:161
+  .loc 2 159 0
+  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:159
   v_max3_f32 v116, v116, v43, v44
   v_max3_f32 v110, v110, v13, v14
   v_max3_f32 v116, v116, v45, v46
@@ -2226,62 +2227,62 @@ tile_unneeded_11:
   v_max3_f32 v116, v116, v67, v68
   v_max3_f32 v110, v110, v37, v38
   v_max3_f32 v116, v116, v69, v70
-  .loc 2 162 0
-  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:162
+  .loc 2 160 0
+  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:160
   v_max_f32_e32 v116, v116, v71
-  .loc 2 174 0
-  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:174
+  .loc 2 172 0
+  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:172
   v_mov_b32_e32 v194, v116
-  .loc 2 196 0
-  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:196
+  .loc 2 194 0
+  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:194
   v_lshlrev_b32_e32 v80, 23, v111
-  .loc 2 197 0
-  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:197
+  .loc 2 195 0
+  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:195
   v_fma_f32 v104, v80, v112, v104
-  .loc 2 198 0
-  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:198
+  .loc 2 196 0
+  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:196
   v_mov_b32_e32 v112, 0
-  .loc 2 176 0
-  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:176
+  .loc 2 174 0
+  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:174
   v_permlane32_swap_b32_e32 v116, v194
-  .loc 2 177 0
-  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:177
+  .loc 2 175 0
+  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:175
   v_max_f32_e32 v116, v116, v194
-  .loc 2 219 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
+  .loc 2 217 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v111, v4, v111, v5
-  .loc 8 116 0
-  s_sub_u32 s68, s64, 0x80                                               ; schedules/ping_pong.cpp:116
-  .loc 2 236 0
-  s_flbit_i32_b32 s69, s68                                               ; schedules/softmax.cpp:236
-  .loc 2 237 0
-  s_sub_u32 s69, s59, s69                                                ; schedules/softmax.cpp:237
-  .loc 2 244 0
-  v_add_lshl_u32 v72, v105, s69, 23                                      ; schedules/softmax.cpp:244
-  v_add_lshl_u32 v80, v111, s69, 23
-  .loc 2 245 0
-  v_cmp_lt_f32_e64 s[70:71], 0, v110                                     ; schedules/softmax.cpp:245
-  v_cmp_lt_f32_e64 s[74:75], 0, v116
+  .loc 8 113 0
+  s_sub_u32 s68, s64, 0x80                                               ; schedules/ping_pong.cpp:113
+  .loc 2 233 0
+  s_flbit_i32_b32 s69, s68                                               ; schedules/softmax.cpp:233
+  .loc 2 234 0
+  s_sub_u32 s69, s59, s69                                                ; schedules/softmax.cpp:234
   .loc 2 246 0
-  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:246
-  v_cmp_lt_f32_e64 s[76:77], v104, v80
+  v_add_lshl_u32 v72, v105, s69, 23                                      ; schedules/softmax.cpp:246
+  v_add_lshl_u32 v80, v111, s69, 23
   .loc 2 247 0
-  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:247
+  v_cmp_lt_f32_e64 s[70:71], 0, v110                                     ; schedules/softmax.cpp:247
+  v_cmp_lt_f32_e64 s[74:75], 0, v116
+  .loc 2 248 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:248
+  v_cmp_lt_f32_e64 s[76:77], v104, v80
   .loc 2 249 0
-  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:250
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:249
+  .loc 2 251 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:251
   .loc 2 252 0
-  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:252
-  .loc 2 380 0
-  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:385
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:252
+  .loc 2 254 0
+  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:254
+  .loc 9 84 0
+  v_sub_f32_e32 v193, v3, v105                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 89 0
+  v_fma_f32 v8, v8, s46, v193                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v193
   v_fma_f32 v10, v10, s46, v193
   v_fma_f32 v11, v11, s46, v193
@@ -2289,13 +2290,13 @@ tile_unneeded_11:
   v_fma_f32 v13, v13, s46, v193
   v_fma_f32 v14, v14, s46, v193
   v_fma_f32 v15, v15, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v16, v16, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v193
   v_fma_f32 v18, v18, s46, v193
   v_fma_f32 v19, v19, s46, v193
@@ -2303,13 +2304,13 @@ tile_unneeded_11:
   v_fma_f32 v21, v21, s46, v193
   v_fma_f32 v22, v22, s46, v193
   v_fma_f32 v23, v23, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v24, v24, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v193
   v_fma_f32 v26, v26, s46, v193
   v_fma_f32 v27, v27, s46, v193
@@ -2317,13 +2318,13 @@ tile_unneeded_11:
   v_fma_f32 v29, v29, s46, v193
   v_fma_f32 v30, v30, s46, v193
   v_fma_f32 v31, v31, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v32, v32, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v193
   v_fma_f32 v34, v34, s46, v193
   v_fma_f32 v35, v35, s46, v193
@@ -2331,17 +2332,17 @@ tile_unneeded_11:
   v_fma_f32 v37, v37, s46, v193
   v_fma_f32 v38, v38, s46, v193
   v_fma_f32 v39, v39, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 380 0
-  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 84 0
+  v_sub_f32_e32 v193, v3, v111                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 89 0
+  v_fma_f32 v40, v40, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v193
   v_fma_f32 v42, v42, s46, v193
   v_fma_f32 v43, v43, s46, v193
@@ -2349,13 +2350,13 @@ tile_unneeded_11:
   v_fma_f32 v45, v45, s46, v193
   v_fma_f32 v46, v46, s46, v193
   v_fma_f32 v47, v47, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v48, v48, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v49, v49, s46, v193
   v_fma_f32 v50, v50, s46, v193
   v_fma_f32 v51, v51, s46, v193
@@ -2363,13 +2364,13 @@ tile_unneeded_11:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v56, v56, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -2377,13 +2378,13 @@ tile_unneeded_11:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v64, v64, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -2392,10 +2393,10 @@ tile_unneeded_11:
   v_fma_f32 v70, v70, s46, v193
   v_fma_f32 v71, v71, s46, v193
 weighed:
-  .loc 8 61 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:61
-  .loc 8 62 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:62
+  .loc 8 58 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:58
+  .loc 8 59 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:59
   .loc 5 206 0
   ds_read_b128 a[16:19], v117                                            ; schedules/tiles.cpp:206
   .loc 5 207 0
@@ -2409,33 +2410,33 @@ weighed:
   .loc 5 207 0
   ds_read_b128 a[36:39], v117 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_2:
+  .loc 8 183 0
+  s_cmp_lt_u32 s64, s67                                                  ; schedules/ping_pong.cpp:183
+  .loc 8 184 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:184
+  .loc 8 185 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:185
   .loc 8 186 0
-  s_cmp_lt_u32 s64, s67                                                  ; schedules/ping_pong.cpp:186
-  .loc 8 187 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:187
-  .loc 8 188 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:188
-  .loc 8 189 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:189
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:186
 references_rise:
-  .loc 2 256 0
-  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:256
-  .loc 2 257 0
-  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:257
-  v_max_f32_e32 v193, v116, v193
   .loc 2 258 0
-  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:258
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:258
+  .loc 2 259 0
+  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:259
+  v_max_f32_e32 v193, v116, v193
+  .loc 2 260 0
+  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:260
   v_sub_f32_e32 v116, v116, v193
-  .loc 2 219 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
+  .loc 2 217 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v111, v4, v111, v5
-  .loc 2 280 0
-  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:280
-  .loc 2 281 0
-  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:281
+  .loc 2 282 0
+  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:282
+  .loc 2 283 0
+  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:283
   v_sub_f32_e32 v89, v89, v193
   v_sub_f32_e32 v90, v90, v193
   v_sub_f32_e32 v91, v91, v193
@@ -2451,10 +2452,10 @@ references_rise:
   v_sub_f32_e32 v101, v101, v193
   v_sub_f32_e32 v102, v102, v193
   v_sub_f32_e32 v103, v103, v193
-  .loc 2 282 0
-  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:282
-  .loc 2 283 0
-  s_nop 0                                                                ; schedules/softmax.cpp:283
+  .loc 2 284 0
+  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:284
+  .loc 2 285 0
+  s_nop 0                                                                ; schedules/softmax.cpp:285
   .loc 6 79 0
   v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v194, v119
@@ -2520,16 +2521,16 @@ references_rise:
   v_mul_f32_e32 v179, v194, v179
   v_mul_f32_e32 v180, v194, v180
   v_mul_f32_e32 v181, v194, v181
-  .loc 2 285 0
-  v_mul_f32_e32 v104, v194, v104                                         ; schedules/softmax.cpp:285
-  .loc 2 292 0
-  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:292
-  .loc 2 293 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:293
+  .loc 2 287 0
+  v_mul_f32_e32 v104, v194, v104                                         ; schedules/softmax.cpp:287
   .loc 2 294 0
-  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:294
-  .loc 2 272 0
-  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:272
+  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:294
+  .loc 2 295 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:295
+  .loc 2 296 0
+  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:296
+  .loc 2 274 0
+  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:274
   v_sub_f32_e32 v9, v9, v193
   v_sub_f32_e32 v10, v10, v193
   v_sub_f32_e32 v11, v11, v193
@@ -2593,17 +2594,17 @@ references_rise:
   v_sub_f32_e32 v69, v69, v193
   v_sub_f32_e32 v70, v70, v193
   v_sub_f32_e32 v71, v71, v193
-  .loc 2 296 0
-  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:296
+  .loc 2 298 0
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:298
 rise_is_small:
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v105                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 382 0
-  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:382
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
+  .loc 9 84 0
+  v_sub_f32_e32 v194, v3, v105                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 86 0
+  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/probabilities.cpp:86
+  .loc 9 89 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -2611,13 +2612,13 @@ rise_is_small:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -2625,13 +2626,13 @@ rise_is_small:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -2639,13 +2640,13 @@ rise_is_small:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -2653,19 +2654,19 @@ rise_is_small:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v111                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 382 0
-  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:382
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 84 0
+  v_sub_f32_e32 v194, v3, v111                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 86 0
+  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/probabilities.cpp:86
+  .loc 9 89 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -2673,13 +2674,13 @@ rise_is_small:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v48, v48, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -2687,13 +2688,13 @@ rise_is_small:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v56, v56, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -2701,13 +2702,13 @@ rise_is_small:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v64, v64, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -2715,16 +2716,16 @@ rise_is_small:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 8 142 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:142
+  .loc 8 139 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:139
 whole_tiles_done:
-  .loc 8 179 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:179
-  .loc 8 180 0
-  s_cbranch_scc0 edge_tiles_done                                         ; schedules/ping_pong.cpp:180
+  .loc 8 176 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:176
+  .loc 8 177 0
+  s_cbranch_scc0 edge_tiles_done                                         ; schedules/ping_pong.cpp:177
 edge_tiles:
-  .loc 8 182 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:182
+  .loc 8 179 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:179
   .loc 7 217 0
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 7 228 0
@@ -2825,8 +2826,8 @@ block_done_9:
   ds_read_b128 a[16:19], v117 offset:4672                                ; schedules/tiles.cpp:206
   .loc 5 207 0
   ds_read_b128 a[20:23], v117 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
@@ -3235,8 +3236,8 @@ block_done_16:
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:132
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[32:39], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
@@ -3304,8 +3305,8 @@ tile_unneeded_14:
   s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
   s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:165
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:132
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden:
@@ -3388,11 +3389,11 @@ half_hidden_4:
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 7 236 0
   s_barrier                                                              ; schedules/walk.cpp:236
-  .loc 2 160 0
-  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:160
+  .loc 2 158 0
+  v_max3_f32 v110, v8, v9, v10                                           ; schedules/softmax.cpp:158
   v_max3_f32 v116, v40, v41, v42
-  .loc 2 161 0
-  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:161
+  .loc 2 159 0
+  v_max3_f32 v110, v110, v11, v12                                        ; schedules/softmax.cpp:159
   v_max3_f32 v116, v116, v43, v44
   v_max3_f32 v110, v110, v13, v14
   v_max3_f32 v116, v116, v45, v46
@@ -3420,62 +3421,62 @@ half_hidden_4:
   v_max3_f32 v116, v116, v67, v68
   v_max3_f32 v110, v110, v37, v38
   v_max3_f32 v116, v116, v69, v70
-  .loc 2 162 0
-  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:162
+  .loc 2 160 0
+  v_max_f32_e32 v110, v110, v39                                          ; schedules/softmax.cpp:160
   v_max_f32_e32 v116, v116, v71
-  .loc 2 174 0
-  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:174
+  .loc 2 172 0
+  v_mov_b32_e32 v193, v110                                               ; schedules/softmax.cpp:172
   v_mov_b32_e32 v194, v116
-  .loc 2 196 0
-  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:196
+  .loc 2 194 0
+  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:194
   v_lshlrev_b32_e32 v80, 23, v111
-  .loc 2 197 0
-  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:197
+  .loc 2 195 0
+  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:195
   v_fma_f32 v104, v80, v112, v104
-  .loc 2 198 0
-  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:198
+  .loc 2 196 0
+  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:196
   v_mov_b32_e32 v112, 0
-  .loc 2 176 0
-  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:176
+  .loc 2 174 0
+  v_permlane32_swap_b32_e32 v110, v193                                   ; schedules/softmax.cpp:174
   v_permlane32_swap_b32_e32 v116, v194
-  .loc 2 177 0
-  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:177
+  .loc 2 175 0
+  v_max_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:175
   v_max_f32_e32 v116, v116, v194
-  .loc 2 219 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
+  .loc 2 217 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v111, v4, v111, v5
-  .loc 8 116 0
-  s_sub_u32 s68, s64, 0x80                                               ; schedules/ping_pong.cpp:116
-  .loc 2 236 0
-  s_flbit_i32_b32 s69, s68                                               ; schedules/softmax.cpp:236
-  .loc 2 237 0
-  s_sub_u32 s69, s59, s69                                                ; schedules/softmax.cpp:237
-  .loc 2 244 0
-  v_add_lshl_u32 v72, v105, s69, 23                                      ; schedules/softmax.cpp:244
-  v_add_lshl_u32 v80, v111, s69, 23
-  .loc 2 245 0
-  v_cmp_lt_f32_e64 s[70:71], 0, v110                                     ; schedules/softmax.cpp:245
-  v_cmp_lt_f32_e64 s[74:75], 0, v116
+  .loc 8 113 0
+  s_sub_u32 s68, s64, 0x80                                               ; schedules/ping_pong.cpp:113
+  .loc 2 233 0
+  s_flbit_i32_b32 s69, s68                                               ; schedules/softmax.cpp:233
+  .loc 2 234 0
+  s_sub_u32 s69, s59, s69                                                ; schedules/softmax.cpp:234
   .loc 2 246 0
-  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:246
-  v_cmp_lt_f32_e64 s[76:77], v104, v80
+  v_add_lshl_u32 v72, v105, s69, 23                                      ; schedules/softmax.cpp:246
+  v_add_lshl_u32 v80, v111, s69, 23
   .loc 2 247 0
-  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:247
+  v_cmp_lt_f32_e64 s[70:71], 0, v110                                     ; schedules/softmax.cpp:247
+  v_cmp_lt_f32_e64 s[74:75], 0, v116
+  .loc 2 248 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:248
+  v_cmp_lt_f32_e64 s[76:77], v104, v80
   .loc 2 249 0
-  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:250
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:249
+  .loc 2 251 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:251
   .loc 2 252 0
-  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:252
-  .loc 2 380 0
-  v_sub_f32_e32 v193, v3, v105                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v193                                            ; schedules/softmax.cpp:385
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:252
+  .loc 2 254 0
+  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:254
+  .loc 9 84 0
+  v_sub_f32_e32 v193, v3, v105                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 89 0
+  v_fma_f32 v8, v8, s46, v193                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v193
   v_fma_f32 v10, v10, s46, v193
   v_fma_f32 v11, v11, s46, v193
@@ -3483,13 +3484,13 @@ half_hidden_4:
   v_fma_f32 v13, v13, s46, v193
   v_fma_f32 v14, v14, s46, v193
   v_fma_f32 v15, v15, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v16, v16, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v193
   v_fma_f32 v18, v18, s46, v193
   v_fma_f32 v19, v19, s46, v193
@@ -3497,13 +3498,13 @@ half_hidden_4:
   v_fma_f32 v21, v21, s46, v193
   v_fma_f32 v22, v22, s46, v193
   v_fma_f32 v23, v23, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v24, v24, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v193
   v_fma_f32 v26, v26, s46, v193
   v_fma_f32 v27, v27, s46, v193
@@ -3511,13 +3512,13 @@ half_hidden_4:
   v_fma_f32 v29, v29, s46, v193
   v_fma_f32 v30, v30, s46, v193
   v_fma_f32 v31, v31, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v32, v32, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v193
   v_fma_f32 v34, v34, s46, v193
   v_fma_f32 v35, v35, s46, v193
@@ -3525,17 +3526,17 @@ half_hidden_4:
   v_fma_f32 v37, v37, s46, v193
   v_fma_f32 v38, v38, s46, v193
   v_fma_f32 v39, v39, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 380 0
-  v_sub_f32_e32 v193, v3, v111                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 84 0
+  v_sub_f32_e32 v193, v3, v111                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v193, v193, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 89 0
+  v_fma_f32 v40, v40, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v193
   v_fma_f32 v42, v42, s46, v193
   v_fma_f32 v43, v43, s46, v193
@@ -3543,13 +3544,13 @@ half_hidden_4:
   v_fma_f32 v45, v45, s46, v193
   v_fma_f32 v46, v46, s46, v193
   v_fma_f32 v47, v47, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v48, v48, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v48, v48, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v49, v49, s46, v193
   v_fma_f32 v50, v50, s46, v193
   v_fma_f32 v51, v51, s46, v193
@@ -3557,13 +3558,13 @@ half_hidden_4:
   v_fma_f32 v53, v53, s46, v193
   v_fma_f32 v54, v54, s46, v193
   v_fma_f32 v55, v55, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v56, v56, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v56, v56, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v57, v57, s46, v193
   v_fma_f32 v58, v58, s46, v193
   v_fma_f32 v59, v59, s46, v193
@@ -3571,13 +3572,13 @@ half_hidden_4:
   v_fma_f32 v61, v61, s46, v193
   v_fma_f32 v62, v62, s46, v193
   v_fma_f32 v63, v63, s46, v193
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v64, v64, s46, v193                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v64, v64, s46, v193                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v65, v65, s46, v193
   v_fma_f32 v66, v66, s46, v193
   v_fma_f32 v67, v67, s46, v193
@@ -3586,10 +3587,10 @@ half_hidden_4:
   v_fma_f32 v70, v70, s46, v193
   v_fma_f32 v71, v71, s46, v193
 weighed_2:
-  .loc 8 61 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:61
-  .loc 8 62 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:62
+  .loc 8 58 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:58
+  .loc 8 59 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:59
   .loc 5 206 0
   ds_read_b128 a[16:19], v117                                            ; schedules/tiles.cpp:206
   .loc 5 207 0
@@ -3603,33 +3604,33 @@ weighed_2:
   .loc 5 207 0
   ds_read_b128 a[36:39], v117 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_3:
+  .loc 8 183 0
+  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:183
+  .loc 8 184 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:184
+  .loc 8 185 0
+  s_cbranch_scc1 edge_tiles                                              ; schedules/ping_pong.cpp:185
   .loc 8 186 0
-  s_cmp_lt_u32 s64, s49                                                  ; schedules/ping_pong.cpp:186
-  .loc 8 187 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:187
-  .loc 8 188 0
-  s_cbranch_scc1 edge_tiles                                              ; schedules/ping_pong.cpp:188
-  .loc 8 189 0
-  s_branch edge_tiles_done                                               ; schedules/ping_pong.cpp:189
+  s_branch edge_tiles_done                                               ; schedules/ping_pong.cpp:186
 references_rise_2:
-  .loc 2 256 0
-  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:256
-  .loc 2 257 0
-  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:257
-  v_max_f32_e32 v193, v116, v193
   .loc 2 258 0
-  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:258
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:258
+  .loc 2 259 0
+  v_max_f32_e32 v193, v110, v193                                         ; schedules/softmax.cpp:259
+  v_max_f32_e32 v193, v116, v193
+  .loc 2 260 0
+  v_sub_f32_e32 v110, v110, v193                                         ; schedules/softmax.cpp:260
   v_sub_f32_e32 v116, v116, v193
-  .loc 2 219 0
-  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:219
+  .loc 2 217 0
+  v_fma_f32 v105, v110, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v111, v116, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v105, v4, v105, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v111, v4, v111, v5
-  .loc 2 280 0
-  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:280
-  .loc 2 281 0
-  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:281
+  .loc 2 282 0
+  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:282
+  .loc 2 283 0
+  v_sub_f32_e32 v88, v88, v193                                           ; schedules/softmax.cpp:283
   v_sub_f32_e32 v89, v89, v193
   v_sub_f32_e32 v90, v90, v193
   v_sub_f32_e32 v91, v91, v193
@@ -3645,10 +3646,10 @@ references_rise_2:
   v_sub_f32_e32 v101, v101, v193
   v_sub_f32_e32 v102, v102, v193
   v_sub_f32_e32 v103, v103, v193
-  .loc 2 282 0
-  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:282
-  .loc 2 283 0
-  s_nop 0                                                                ; schedules/softmax.cpp:283
+  .loc 2 284 0
+  v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:284
+  .loc 2 285 0
+  s_nop 0                                                                ; schedules/softmax.cpp:285
   .loc 6 79 0
   v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v194, v119
@@ -3714,16 +3715,16 @@ references_rise_2:
   v_mul_f32_e32 v179, v194, v179
   v_mul_f32_e32 v180, v194, v180
   v_mul_f32_e32 v181, v194, v181
-  .loc 2 285 0
-  v_mul_f32_e32 v104, v194, v104                                         ; schedules/softmax.cpp:285
-  .loc 2 292 0
-  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:292
-  .loc 2 293 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:293
+  .loc 2 287 0
+  v_mul_f32_e32 v104, v194, v104                                         ; schedules/softmax.cpp:287
   .loc 2 294 0
-  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:294
-  .loc 2 272 0
-  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:272
+  v_mul_f32_e32 v194, s45, v193                                          ; schedules/softmax.cpp:294
+  .loc 2 295 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v194                                 ; schedules/softmax.cpp:295
+  .loc 2 296 0
+  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:296
+  .loc 2 274 0
+  v_sub_f32_e32 v8, v8, v193                                             ; schedules/softmax.cpp:274
   v_sub_f32_e32 v9, v9, v193
   v_sub_f32_e32 v10, v10, v193
   v_sub_f32_e32 v11, v11, v193
@@ -3787,17 +3788,17 @@ references_rise_2:
   v_sub_f32_e32 v69, v69, v193
   v_sub_f32_e32 v70, v70, v193
   v_sub_f32_e32 v71, v71, v193
-  .loc 2 296 0
-  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:296
+  .loc 2 298 0
+  v_mov_b32_e32 v193, 0                                                  ; schedules/softmax.cpp:298
 rise_is_small_2:
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v105                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 382 0
-  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:382
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
+  .loc 9 84 0
+  v_sub_f32_e32 v194, v3, v105                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 86 0
+  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/probabilities.cpp:86
+  .loc 9 89 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -3805,13 +3806,13 @@ rise_is_small_2:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -3819,13 +3820,13 @@ rise_is_small_2:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -3833,13 +3834,13 @@ rise_is_small_2:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -3847,19 +3848,19 @@ rise_is_small_2:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v111                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 382 0
-  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/softmax.cpp:382
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 84 0
+  v_sub_f32_e32 v194, v3, v111                                           ; schedules/probabilities.cpp:84
+  .loc 9 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 9 86 0
+  v_fma_f32 v194, -v193, s46, v194                                       ; schedules/probabilities.cpp:86
+  .loc 9 89 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -3867,13 +3868,13 @@ rise_is_small_2:
   v_fma_f32 v45, v45, s46, v194
   v_fma_f32 v46, v46, s46, v194
   v_fma_f32 v47, v47, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v48, v48, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v48, v48, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v49, v49, s46, v194
   v_fma_f32 v50, v50, s46, v194
   v_fma_f32 v51, v51, s46, v194
@@ -3881,13 +3882,13 @@ rise_is_small_2:
   v_fma_f32 v53, v53, s46, v194
   v_fma_f32 v54, v54, s46, v194
   v_fma_f32 v55, v55, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v56, v56, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v56, v56, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v57, v57, s46, v194
   v_fma_f32 v58, v58, s46, v194
   v_fma_f32 v59, v59, s46, v194
@@ -3895,13 +3896,13 @@ rise_is_small_2:
   v_fma_f32 v61, v61, s46, v194
   v_fma_f32 v62, v62, s46, v194
   v_fma_f32 v63, v63, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v64, v64, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 9 89 0
+  v_fma_f32 v64, v64, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v65, v65, s46, v194
   v_fma_f32 v66, v66, s46, v194
   v_fma_f32 v67, v67, s46, v194
@@ -3909,11 +3910,11 @@ rise_is_small_2:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 8 142 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:142
+  .loc 8 139 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:139
 edge_tiles_done:
-  .loc 8 163 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:163
+  .loc 8 160 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:160
   .loc 5 214 0
   ds_read_b64_tr_b8 a[16:17], v182                                       ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v182 offset:256
@@ -3931,8 +3932,8 @@ edge_tiles_done:
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 7 228 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:228
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[106:109], v[186:189], v[72:79], v190  ; schedules/softmax.cpp:132
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[72:79], v[118:133], v2, v105 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 5 214 0
@@ -3940,8 +3941,8 @@ edge_tiles_done:
   ds_read_b64_tr_b8 a[18:19], v182 offset:352
   ds_read_b64_tr_b8 a[20:21], v182 offset:608
   ds_read_b64_tr_b8 a[22:23], v182 offset:864
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  .loc 9 13 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
@@ -4001,8 +4002,8 @@ tile_unneeded_16:
   s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
   s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:165
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:132
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[80:87], v[118:133], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_5:
@@ -4113,20 +4114,20 @@ tile_unneeded_19:
   s_addc_u32 s61, s61, 0                                                 ; schedules/tiles.cpp:179
   .loc 7 235 0
   s_setprio 0                                                            ; schedules/walk.cpp:235
-  .loc 2 196 0
-  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:196
+  .loc 2 194 0
+  v_lshlrev_b32_e32 v72, 23, v105                                        ; schedules/softmax.cpp:194
   v_lshlrev_b32_e32 v80, 23, v111
-  .loc 2 197 0
-  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:197
+  .loc 2 195 0
+  v_fma_f32 v104, v72, v106, v104                                        ; schedules/softmax.cpp:195
   v_fma_f32 v104, v80, v112, v104
-  .loc 2 198 0
-  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:198
+  .loc 2 196 0
+  v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:196
   v_mov_b32_e32 v112, 0
-  .loc 8 279 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:279
+  .loc 8 276 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:276
 sees_nothing:
-  .loc 8 281 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:281
+  .loc 8 278 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:278
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -4312,12 +4313,12 @@ tile_unneeded_25:
   .loc 7 191 0
   s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:191
 served_others:
-  .loc 8 233 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:233
-  .loc 8 237 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:237
-  .loc 8 238 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:238
+  .loc 8 230 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:230
+  .loc 8 234 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:234
+  .loc 8 235 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:235
 other_group_2:
   .loc 1 131 0
   s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:131
@@ -4403,33 +4404,33 @@ other_group_2:
   s_mul_i32 s74, s71, s34                                                ; schedules/arguments.cpp:162
   .loc 1 163 0
   s_mov_b32 s75, 0x20000                                                 ; schedules/arguments.cpp:163
-  .loc 9 52 0
+  .loc 10 52 0
   v_lshrrev_b32_e32 v194, 5, v1                                          ; schedules/output.cpp:52
-  .loc 9 53 0
+  .loc 10 53 0
   v_and_b32_e32 v193, 31, v1                                             ; schedules/output.cpp:53
-  .loc 9 54 0
+  .loc 10 54 0
   v_mul_lo_u32 v193, v193, s34                                           ; schedules/output.cpp:54
-  .loc 9 55 0
+  .loc 10 55 0
   v_lshl_add_u32 v193, v194, 4, v193                                     ; schedules/output.cpp:55
-  .loc 9 59 0
+  .loc 10 59 0
   v_mov_b32_e32 v195, v104                                               ; schedules/output.cpp:59
-  .loc 9 13 0
+  .loc 10 13 0
   v_mov_b32_e32 v196, v195                                               ; schedules/output.cpp:13
-  .loc 9 14 0
+  .loc 10 14 0
   s_nop 1                                                                ; schedules/output.cpp:14
-  .loc 9 15 0
+  .loc 10 15 0
   v_permlane32_swap_b32_e32 v195, v196                                   ; schedules/output.cpp:15
-  .loc 9 16 0
+  .loc 10 16 0
   v_add_f32_e32 v195, v195, v196                                         ; schedules/output.cpp:16
-  .loc 9 61 0
+  .loc 10 61 0
   v_max_f32_e32 v195, 1.0, v195                                          ; schedules/output.cpp:61
-  .loc 9 62 0
+  .loc 10 62 0
   v_rcp_f32_e32 v195, v195                                               ; schedules/output.cpp:62
-  .loc 9 64 0
+  .loc 10 64 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:64
-  .loc 9 65 0
+  .loc 10 65 0
   v_mul_f32_e32 v195, s70, v195                                          ; schedules/output.cpp:65
-  .loc 9 69 0
+  .loc 10 69 0
   v_mul_f32_e32 v118, v195, v118                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
@@ -4446,7 +4447,7 @@ other_group_2:
   v_mul_f32_e32 v131, v195, v131
   v_mul_f32_e32 v132, v195, v132
   v_mul_f32_e32 v133, v195, v133
-  .loc 9 33 0
+  .loc 10 33 0
   v_cvt_pk_bf16_f32 v118, v118, v119                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v119, v120, v121
   v_cvt_pk_bf16_f32 v120, v122, v123
@@ -4455,15 +4456,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v123, v128, v129
   v_cvt_pk_bf16_f32 v124, v130, v131
   v_cvt_pk_bf16_f32 v125, v132, v133
-  .loc 9 36 0
+  .loc 10 36 0
   v_permlane32_swap_b32_e32 v118, v120                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v119, v121
   v_permlane32_swap_b32_e32 v122, v124
   v_permlane32_swap_b32_e32 v123, v125
-  .loc 9 38 0
+  .loc 10 38 0
   buffer_store_dwordx4 v[118:121], v193, s[72:75], 0 offen               ; schedules/output.cpp:38
   buffer_store_dwordx4 v[122:125], v193, s[72:75], 0 offen offset:32
-  .loc 9 69 0
+  .loc 10 69 0
   v_mul_f32_e32 v134, v195, v134                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v135, v195, v135
   v_mul_f32_e32 v136, v195, v136
@@ -4480,7 +4481,7 @@ other_group_2:
   v_mul_f32_e32 v147, v195, v147
   v_mul_f32_e32 v148, v195, v148
   v_mul_f32_e32 v149, v195, v149
-  .loc 9 33 0
+  .loc 10 33 0
   v_cvt_pk_bf16_f32 v134, v134, v135                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v135, v136, v137
   v_cvt_pk_bf16_f32 v136, v138, v139
@@ -4489,15 +4490,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v139, v144, v145
   v_cvt_pk_bf16_f32 v140, v146, v147
   v_cvt_pk_bf16_f32 v141, v148, v149
-  .loc 9 36 0
+  .loc 10 36 0
   v_permlane32_swap_b32_e32 v134, v136                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v135, v137
   v_permlane32_swap_b32_e32 v138, v140
   v_permlane32_swap_b32_e32 v139, v141
-  .loc 9 38 0
+  .loc 10 38 0
   buffer_store_dwordx4 v[134:137], v193, s[72:75], 0 offen offset:64     ; schedules/output.cpp:38
   buffer_store_dwordx4 v[138:141], v193, s[72:75], 0 offen offset:96
-  .loc 9 69 0
+  .loc 10 69 0
   v_mul_f32_e32 v150, v195, v150                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v151, v195, v151
   v_mul_f32_e32 v152, v195, v152
@@ -4514,7 +4515,7 @@ other_group_2:
   v_mul_f32_e32 v163, v195, v163
   v_mul_f32_e32 v164, v195, v164
   v_mul_f32_e32 v165, v195, v165
-  .loc 9 33 0
+  .loc 10 33 0
   v_cvt_pk_bf16_f32 v150, v150, v151                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v151, v152, v153
   v_cvt_pk_bf16_f32 v152, v154, v155
@@ -4523,15 +4524,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v155, v160, v161
   v_cvt_pk_bf16_f32 v156, v162, v163
   v_cvt_pk_bf16_f32 v157, v164, v165
-  .loc 9 36 0
+  .loc 10 36 0
   v_permlane32_swap_b32_e32 v150, v152                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v151, v153
   v_permlane32_swap_b32_e32 v154, v156
   v_permlane32_swap_b32_e32 v155, v157
-  .loc 9 38 0
+  .loc 10 38 0
   buffer_store_dwordx4 v[150:153], v193, s[72:75], 0 offen offset:128    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[154:157], v193, s[72:75], 0 offen offset:160
-  .loc 9 69 0
+  .loc 10 69 0
   v_mul_f32_e32 v166, v195, v166                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v167, v195, v167
   v_mul_f32_e32 v168, v195, v168
@@ -4548,7 +4549,7 @@ other_group_2:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 9 33 0
+  .loc 10 33 0
   v_cvt_pk_bf16_f32 v166, v166, v167                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v167, v168, v169
   v_cvt_pk_bf16_f32 v168, v170, v171
@@ -4557,12 +4558,12 @@ other_group_2:
   v_cvt_pk_bf16_f32 v171, v176, v177
   v_cvt_pk_bf16_f32 v172, v178, v179
   v_cvt_pk_bf16_f32 v173, v180, v181
-  .loc 9 36 0
+  .loc 10 36 0
   v_permlane32_swap_b32_e32 v166, v168                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v167, v169
   v_permlane32_swap_b32_e32 v170, v172
   v_permlane32_swap_b32_e32 v171, v173
-  .loc 9 38 0
+  .loc 10 38 0
   buffer_store_dwordx4 v[166:169], v193, s[72:75], 0 offen offset:192    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[170:173], v193, s[72:75], 0 offen offset:224
   .loc 3 45 0

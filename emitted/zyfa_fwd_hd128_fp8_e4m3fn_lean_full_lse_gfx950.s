@@ -322,8 +322,9 @@
 .file 5 "schedules/products.cpp"
 .file 6 "schedules/walk.cpp"
 .file 7 "schedules/ping_pong.cpp"
-.file 8 "schedules/output.cpp"
-.file 9 "schedules/query_tiles.cpp"
+.file 8 "schedules/probabilities.cpp"
+.file 9 "schedules/output.cpp"
+.file 10 "schedules/query_tiles.cpp"
 zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   .loc 1 18 0
   s_load_dwordx8 s[8:15], s[0:1], 0x0                                    ; schedules/arguments.cpp:18
@@ -422,16 +423,16 @@ order_of_the_grid:
   s_nop 0                                                                ; schedules/arguments.cpp:55
   .loc 1 56 0
   v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:56
+  .loc 2 55 0
+  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:55
+  .loc 2 56 0
+  v_mov_b32_e32 v4, 0x4b000067                                           ; schedules/softmax.cpp:56
   .loc 2 57 0
-  v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:57
-  .loc 2 58 0
-  v_mov_b32_e32 v4, 0x4b000067                                           ; schedules/softmax.cpp:58
-  .loc 2 59 0
-  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:59
-  .loc 2 63 0
-  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:63
-  .loc 2 74 0
-  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:74
+  v_mov_b32_e32 v5, 0x4b0000e3                                           ; schedules/softmax.cpp:57
+  .loc 2 61 0
+  v_mov_b32_e32 v6, 0x780ccd                                             ; schedules/softmax.cpp:61
+  .loc 2 72 0
+  v_mov_b32_e32 v2, 0x7f4d                                               ; schedules/softmax.cpp:72
   .loc 1 35 0
   s_load_dwordx2 s[52:53], s[0:1], 0x28                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
@@ -510,18 +511,18 @@ order_of_the_grid:
   v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:177
   .loc 1 178 0
   v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:178
+  .loc 2 76 0
+  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:76
+  .loc 2 77 0
+  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:77
   .loc 2 78 0
-  v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:78
+  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:78
   .loc 2 79 0
-  v_min_f32_e32 v7, 0x4d000000, v7                                       ; schedules/softmax.cpp:79
-  .loc 2 80 0
-  v_mul_f32_e32 v8, 0x71800000, v7                                       ; schedules/softmax.cpp:80
+  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:79
   .loc 2 81 0
-  v_mul_f32_e32 v7, 0x30800000, v7                                       ; schedules/softmax.cpp:81
-  .loc 2 83 0
-  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:83
-  .loc 2 84 0
-  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:84
+  v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:81
+  .loc 2 82 0
+  v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:82
   .loc 1 113 0
   s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:113
   .loc 1 114 0
@@ -607,10 +608,10 @@ order_of_the_grid:
   buffer_load_dwordx4 a[4:7], v72, s[52:55], 0 offen offset:32
   buffer_load_dwordx4 a[8:11], v72, s[52:55], 0 offen offset:64
   buffer_load_dwordx4 a[12:15], v72, s[52:55], 0 offen offset:96
+  .loc 2 90 0
+  v_mov_b32_e32 v105, 0                                                  ; schedules/softmax.cpp:90
   .loc 2 92 0
-  v_mov_b32_e32 v105, 0                                                  ; schedules/softmax.cpp:92
-  .loc 2 94 0
-  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:94
+  v_mov_b32_e32 v88, 0                                                   ; schedules/softmax.cpp:92
   v_mov_b32_e32 v89, 0
   v_mov_b32_e32 v90, 0
   v_mov_b32_e32 v91, 0
@@ -626,22 +627,22 @@ order_of_the_grid:
   v_mov_b32_e32 v101, 0
   v_mov_b32_e32 v102, 0
   v_mov_b32_e32 v103, 0
-  .loc 2 95 0
-  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:95
-  .loc 2 102 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:102
+  .loc 2 93 0
+  v_mov_b32_e32 v104, 0                                                  ; schedules/softmax.cpp:93
+  .loc 2 100 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:100
   v_mov_b32_e32 v109, 0
   v_mov_b32_e32 v110, 0
   v_mov_b32_e32 v111, 0
-  .loc 2 103 0
-  v_mov_b32_e32 v106, 0x4b00007f                                         ; schedules/softmax.cpp:103
-  .loc 2 102 0
-  v_mov_b32_e32 v114, 0                                                  ; schedules/softmax.cpp:102
+  .loc 2 101 0
+  v_mov_b32_e32 v106, 0x4b00007f                                         ; schedules/softmax.cpp:101
+  .loc 2 100 0
+  v_mov_b32_e32 v114, 0                                                  ; schedules/softmax.cpp:100
   v_mov_b32_e32 v115, 0
   v_mov_b32_e32 v116, 0
   v_mov_b32_e32 v117, 0
-  .loc 2 103 0
-  v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:103
+  .loc 2 101 0
+  v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:101
   .loc 5 72 0
   v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:72
   v_mov_b32_e32 v119, 0
@@ -863,42 +864,42 @@ order_of_the_grid:
   s_mul_i32 s60, s28, 0x80                                               ; schedules/tiles.cpp:64
   .loc 4 65 0
   s_add_u32 s61, s61, 0x4100                                             ; schedules/tiles.cpp:65
-  .loc 2 228 0
-  s_flbit_i32_b32 s62, s48                                               ; schedules/softmax.cpp:228
-  .loc 2 229 0
-  s_add_u32 s62, s62, 15                                                 ; schedules/softmax.cpp:229
-  .loc 2 115 0
-  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:115
-  .loc 2 116 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:116
+  .loc 2 226 0
+  s_flbit_i32_b32 s62, s48                                               ; schedules/softmax.cpp:226
+  .loc 2 227 0
+  s_add_u32 s62, s62, 15                                                 ; schedules/softmax.cpp:227
+  .loc 2 113 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:113
+  .loc 2 114 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:114
+  .loc 2 119 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:119
+  .loc 2 120 0
+  s_nop 0                                                                ; schedules/softmax.cpp:120
   .loc 2 121 0
-  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:121
-  .loc 2 122 0
-  s_nop 0                                                                ; schedules/softmax.cpp:122
-  .loc 2 123 0
-  v_cndmask_b32_e64 v188, 0, v192, s[64:65]                              ; schedules/softmax.cpp:123
+  v_cndmask_b32_e64 v188, 0, v192, s[64:65]                              ; schedules/softmax.cpp:121
   v_cndmask_b32_e64 v189, 0, v192, s[64:65]
-  .loc 2 115 0
-  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:115
-  .loc 2 116 0
-  v_cmp_eq_u32_e64 s[64:65], 4, v192                                     ; schedules/softmax.cpp:116
+  .loc 2 113 0
+  v_and_b32_e32 v192, 7, v1                                              ; schedules/softmax.cpp:113
+  .loc 2 114 0
+  v_cmp_eq_u32_e64 s[64:65], 4, v192                                     ; schedules/softmax.cpp:114
+  .loc 2 119 0
+  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:119
+  .loc 2 120 0
+  s_nop 0                                                                ; schedules/softmax.cpp:120
   .loc 2 121 0
-  v_mov_b32_e32 v192, 0x38383838                                         ; schedules/softmax.cpp:121
-  .loc 2 122 0
-  s_nop 0                                                                ; schedules/softmax.cpp:122
-  .loc 2 123 0
-  v_cndmask_b32_e64 v190, 0, v192, s[64:65]                              ; schedules/softmax.cpp:123
+  v_cndmask_b32_e64 v190, 0, v192, s[64:65]                              ; schedules/softmax.cpp:121
   v_cndmask_b32_e64 v191, 0, v192, s[64:65]
-  .loc 2 115 0
-  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:115
-  .loc 2 116 0
-  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:116
-  .loc 2 126 0
-  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:126
+  .loc 2 113 0
+  v_and_b32_e32 v192, 8, v1                                              ; schedules/softmax.cpp:113
+  .loc 2 114 0
+  v_cmp_eq_u32_e64 s[64:65], 0, v192                                     ; schedules/softmax.cpp:114
+  .loc 2 124 0
+  v_mov_b32_e32 v192, 0x44444444                                         ; schedules/softmax.cpp:124
+  .loc 2 125 0
+  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:125
   .loc 2 127 0
-  v_mov_b32_e32 v187, 0xeeeeeeee                                         ; schedules/softmax.cpp:127
-  .loc 2 129 0
-  v_cndmask_b32_e64 v187, v187, v192, s[64:65]                           ; schedules/softmax.cpp:129
+  v_cndmask_b32_e64 v187, v187, v192, s[64:65]                           ; schedules/softmax.cpp:127
   .loc 4 20 0
   v_bfe_u32 v192, v1, 0, 3                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -1054,19 +1055,19 @@ tile_unneeded_3:
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
   .loc 6 86 0
   s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:86
-  .loc 7 233 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:233
+  .loc 7 230 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:230
+  .loc 7 232 0
+  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:232
   .loc 7 235 0
-  s_cbranch_scc1 other_group                                             ; schedules/ping_pong.cpp:235
-  .loc 7 238 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:238
+  s_barrier                                                              ; schedules/ping_pong.cpp:235
 other_group:
-  .loc 7 276 0
-  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:276
-  .loc 7 277 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:277
-  .loc 7 215 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:215
+  .loc 7 273 0
+  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:273
+  .loc 7 274 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:274
+  .loc 7 212 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:212
   .loc 4 206 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
   .loc 4 207 0
@@ -1611,11 +1612,11 @@ tile_unneeded_5:
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 6 236 0
   s_barrier                                                              ; schedules/walk.cpp:236
-  .loc 2 160 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:160
+  .loc 2 158 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:158
   v_max3_f32 v113, v40, v41, v42
-  .loc 2 161 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:161
+  .loc 2 159 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:159
   v_max3_f32 v113, v113, v43, v44
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v113, v113, v45, v46
@@ -1643,27 +1644,27 @@ tile_unneeded_5:
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v107, v107, v37, v38
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 162 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:162
+  .loc 2 160 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:160
   v_max_f32_e32 v113, v113, v71
-  .loc 2 174 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:174
+  .loc 2 172 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:172
   v_mov_b32_e32 v195, v113
-  .loc 2 143 0
-  s_nop 0                                                                ; schedules/softmax.cpp:143
-  .loc 2 176 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:176
+  .loc 2 141 0
+  s_nop 0                                                                ; schedules/softmax.cpp:141
+  .loc 2 174 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:174
   v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 177 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:177
+  .loc 2 175 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:175
   v_max_f32_e32 v113, v113, v195
-  .loc 2 184 0
-  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:184
-  .loc 2 185 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:185
+  .loc 2 182 0
+  v_mov_b32_e32 v194, 0x9a800000                                         ; schedules/softmax.cpp:182
+  .loc 2 183 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:183
   v_max_f32_e32 v194, v113, v194
-  .loc 2 187 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:187
+  .loc 2 185 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:185
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -1695,10 +1696,10 @@ tile_unneeded_5:
   v_sub_f32_e32 v37, v37, v194
   v_sub_f32_e32 v38, v38, v194
   v_sub_f32_e32 v39, v39, v194
-  .loc 2 188 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:188
-  .loc 2 187 0
-  v_sub_f32_e32 v40, v40, v194                                           ; schedules/softmax.cpp:187
+  .loc 2 186 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:186
+  .loc 2 185 0
+  v_sub_f32_e32 v40, v40, v194                                           ; schedules/softmax.cpp:185
   v_sub_f32_e32 v41, v41, v194
   v_sub_f32_e32 v42, v42, v194
   v_sub_f32_e32 v43, v43, v194
@@ -1730,10 +1731,10 @@ tile_unneeded_5:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 188 0
-  v_sub_f32_e32 v113, v113, v194                                         ; schedules/softmax.cpp:188
-  .loc 2 191 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:191
+  .loc 2 186 0
+  v_sub_f32_e32 v113, v113, v194                                         ; schedules/softmax.cpp:186
+  .loc 2 189 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:189
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -1749,14 +1750,14 @@ tile_unneeded_5:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 219 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
+  .loc 2 217 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -1764,8 +1765,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1773,8 +1774,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1782,8 +1783,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -1791,8 +1792,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1800,8 +1801,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1809,8 +1810,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -1818,8 +1819,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1827,8 +1828,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1836,8 +1837,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -1845,8 +1846,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -1854,8 +1855,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -1863,12 +1864,12 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 89 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -1876,13 +1877,13 @@ tile_unneeded_5:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -1890,13 +1891,13 @@ tile_unneeded_5:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -1904,13 +1905,13 @@ tile_unneeded_5:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -1918,13 +1919,13 @@ tile_unneeded_5:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -1932,8 +1933,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1941,8 +1942,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1950,8 +1951,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -1959,8 +1960,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1968,8 +1969,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -1977,8 +1978,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -1986,8 +1987,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -1995,8 +1996,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2004,8 +2005,8 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -2013,8 +2014,8 @@ tile_unneeded_5:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2022,8 +2023,8 @@ tile_unneeded_5:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2031,12 +2032,12 @@ tile_unneeded_5:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 89 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -2068,10 +2069,10 @@ tile_unneeded_5:
   v_fma_f32 v69, v69, s46, v194
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
-  .loc 7 61 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
-  .loc 7 62 0
-  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:62
+  .loc 7 58 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:58
+  .loc 7 59 0
+  s_cbranch_scc0 no_more_scores                                          ; schedules/ping_pong.cpp:59
   .loc 4 206 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
   .loc 4 207 0
@@ -2085,15 +2086,15 @@ tile_unneeded_5:
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores:
-  .loc 7 219 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:219
-  .loc 7 179 0
-  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:179
-  .loc 7 180 0
-  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:180
+  .loc 7 216 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:216
+  .loc 7 176 0
+  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:176
+  .loc 7 177 0
+  s_cbranch_scc0 whole_tiles_done                                        ; schedules/ping_pong.cpp:177
 whole_tiles:
-  .loc 7 182 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:182
+  .loc 7 179 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:179
   .loc 6 217 0
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 6 228 0
@@ -2104,8 +2105,8 @@ whole_tiles:
   ds_read_b128 a[16:19], v182 offset:4672                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
@@ -2118,8 +2119,8 @@ whole_tiles:
   ds_read_b64_tr_b8 a[26:27], v183 offset:256
   ds_read_b64_tr_b8 a[28:29], v183 offset:512
   ds_read_b64_tr_b8 a[30:31], v183 offset:768
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
@@ -2131,8 +2132,8 @@ whole_tiles:
   ds_read_b128 a[32:35], v182 offset:8320                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:8352                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
@@ -2145,8 +2146,8 @@ whole_tiles:
   ds_read_b64_tr_b8 a[18:19], v183 offset:288
   ds_read_b64_tr_b8 a[20:21], v183 offset:544
   ds_read_b64_tr_b8 a[22:23], v183 offset:800
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
@@ -2203,8 +2204,8 @@ whole_tiles:
   ds_read_b64_tr_b8 a[22:23], v183 offset:9088
   .loc 6 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
@@ -2267,18 +2268,18 @@ whole_tiles:
 tile_unneeded_6:
   .loc 6 230 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 178 0
   s_add_u32 s52, s52, s50                                                ; schedules/tiles.cpp:178
   .loc 4 179 0
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
-  .loc 2 160 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:160
-  .loc 2 161 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:161
+  .loc 2 158 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:158
+  .loc 2 159 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:159
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v107, v107, v15, v16
   v_max3_f32 v107, v107, v17, v18
@@ -2292,8 +2293,8 @@ tile_unneeded_6:
   v_max3_f32 v107, v107, v33, v34
   v_max3_f32 v107, v107, v35, v36
   v_max3_f32 v107, v107, v37, v38
-  .loc 2 162 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:162
+  .loc 2 160 0
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:160
   .loc 6 21 0
   s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
   .loc 6 22 0
@@ -2329,10 +2330,10 @@ tile_unneeded_7:
   s_add_u32 s56, s56, s60                                                ; schedules/tiles.cpp:178
   .loc 4 179 0
   s_addc_u32 s57, s57, 0                                                 ; schedules/tiles.cpp:179
-  .loc 2 160 0
-  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:160
-  .loc 2 161 0
-  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:161
+  .loc 2 158 0
+  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:158
+  .loc 2 159 0
+  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:159
   v_max3_f32 v113, v113, v45, v46
   v_max3_f32 v113, v113, v47, v48
   v_max3_f32 v113, v113, v49, v50
@@ -2346,8 +2347,8 @@ tile_unneeded_7:
   v_max3_f32 v113, v113, v65, v66
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 162 0
-  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:162
+  .loc 2 160 0
+  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:160
   .loc 6 12 0
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
@@ -2366,55 +2367,55 @@ tile_unneeded_7:
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 6 236 0
   s_barrier                                                              ; schedules/walk.cpp:236
-  .loc 2 174 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:174
+  .loc 2 172 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:172
   v_mov_b32_e32 v195, v113
-  .loc 2 196 0
-  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:196
+  .loc 2 194 0
+  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:194
   v_lshlrev_b32_e32 v80, 23, v112
-  .loc 2 197 0
-  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:197
+  .loc 2 195 0
+  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:195
   v_fma_f32 v104, v80, v114, v104
-  .loc 2 198 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:198
+  .loc 2 196 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:196
   v_mov_b32_e32 v114, 0
-  .loc 2 176 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:176
+  .loc 2 174 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:174
   v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 177 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:177
+  .loc 2 175 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:175
   v_max_f32_e32 v113, v113, v195
-  .loc 2 219 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
+  .loc 2 217 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v112, v4, v112, v5
-  .loc 7 116 0
-  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:116
-  .loc 2 236 0
-  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:236
-  .loc 2 237 0
-  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:237
-  .loc 2 244 0
-  v_add_lshl_u32 v72, v106, s68, 23                                      ; schedules/softmax.cpp:244
-  v_add_lshl_u32 v80, v112, s68, 23
-  .loc 2 245 0
-  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:245
-  v_cmp_lt_f32_e64 s[74:75], 0, v113
+  .loc 7 113 0
+  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:113
+  .loc 2 233 0
+  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:233
+  .loc 2 234 0
+  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:234
   .loc 2 246 0
-  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:246
-  v_cmp_lt_f32_e64 s[76:77], v104, v80
+  v_add_lshl_u32 v72, v106, s68, 23                                      ; schedules/softmax.cpp:246
+  v_add_lshl_u32 v80, v112, s68, 23
   .loc 2 247 0
-  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:247
+  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:247
+  v_cmp_lt_f32_e64 s[74:75], 0, v113
+  .loc 2 248 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:248
+  v_cmp_lt_f32_e64 s[76:77], v104, v80
   .loc 2 249 0
-  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:250
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:249
+  .loc 2 251 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:251
   .loc 2 252 0
-  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:252
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:364
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:252
+  .loc 2 254 0
+  s_cbranch_vccnz references_rise                                        ; schedules/softmax.cpp:254
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -2422,8 +2423,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2431,8 +2432,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2440,8 +2441,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -2449,8 +2450,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2458,8 +2459,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2467,8 +2468,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -2476,8 +2477,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2485,8 +2486,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2494,8 +2495,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -2503,8 +2504,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2512,8 +2513,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2521,12 +2522,12 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 89 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -2534,13 +2535,13 @@ tile_unneeded_7:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -2548,13 +2549,13 @@ tile_unneeded_7:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -2562,13 +2563,13 @@ tile_unneeded_7:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -2576,13 +2577,13 @@ tile_unneeded_7:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -2590,8 +2591,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2599,8 +2600,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2608,8 +2609,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -2617,8 +2618,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2626,8 +2627,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2635,8 +2636,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -2644,8 +2645,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2653,8 +2654,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2662,8 +2663,8 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -2671,8 +2672,8 @@ tile_unneeded_7:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -2680,8 +2681,8 @@ tile_unneeded_7:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -2689,12 +2690,12 @@ tile_unneeded_7:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 89 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -2727,10 +2728,10 @@ tile_unneeded_7:
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
 weighed:
-  .loc 7 61 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
-  .loc 7 62 0
-  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:62
+  .loc 7 58 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:58
+  .loc 7 59 0
+  s_cbranch_scc0 no_more_scores_2                                        ; schedules/ping_pong.cpp:59
   .loc 4 206 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
   .loc 4 207 0
@@ -2744,41 +2745,41 @@ weighed:
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_2:
+  .loc 7 183 0
+  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:183
+  .loc 7 184 0
+  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:184
+  .loc 7 185 0
+  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:185
   .loc 7 186 0
-  s_cmp_lt_u32 s63, s66                                                  ; schedules/ping_pong.cpp:186
-  .loc 7 187 0
-  s_waitcnt vmcnt(0)                                                     ; schedules/ping_pong.cpp:187
-  .loc 7 188 0
-  s_cbranch_scc1 whole_tiles                                             ; schedules/ping_pong.cpp:188
-  .loc 7 189 0
-  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:189
+  s_branch whole_tiles_done                                              ; schedules/ping_pong.cpp:186
 references_rise:
-  .loc 2 256 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:256
-  .loc 2 257 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:257
-  v_max_f32_e32 v194, v113, v194
   .loc 2 258 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:258
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:258
+  .loc 2 259 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:259
+  v_max_f32_e32 v194, v113, v194
+  .loc 2 260 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:260
   v_sub_f32_e32 v113, v113, v194
-  .loc 2 261 0
-  v_mul_f32_e32 v106, s45, v194                                          ; schedules/softmax.cpp:261
-  .loc 2 262 0
-  v_exp_f32_e64 v106, -v106                                              ; schedules/softmax.cpp:262
   .loc 2 263 0
-  s_nop 0                                                                ; schedules/softmax.cpp:263
+  v_mul_f32_e32 v106, s45, v194                                          ; schedules/softmax.cpp:263
   .loc 2 264 0
-  v_mul_f32_e32 v105, v106, v105                                         ; schedules/softmax.cpp:264
-  .loc 2 219 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
+  v_exp_f32_e64 v106, -v106                                              ; schedules/softmax.cpp:264
+  .loc 2 265 0
+  s_nop 0                                                                ; schedules/softmax.cpp:265
+  .loc 2 266 0
+  v_mul_f32_e32 v105, v106, v105                                         ; schedules/softmax.cpp:266
+  .loc 2 217 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 280 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:280
-  .loc 2 281 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:281
+  .loc 2 282 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:282
+  .loc 2 283 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:283
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -2794,10 +2795,10 @@ references_rise:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 282 0
-  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:282
-  .loc 2 283 0
-  s_nop 0                                                                ; schedules/softmax.cpp:283
+  .loc 2 284 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:284
+  .loc 2 285 0
+  s_nop 0                                                                ; schedules/softmax.cpp:285
   .loc 5 79 0
   v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v195, v119
@@ -2863,16 +2864,16 @@ references_rise:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 2 285 0
-  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:285
-  .loc 2 292 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:292
-  .loc 2 293 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:293
+  .loc 2 287 0
+  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:287
   .loc 2 294 0
-  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:294
-  .loc 2 272 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:272
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:294
+  .loc 2 295 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:295
+  .loc 2 296 0
+  s_cbranch_vccz rise_is_small                                           ; schedules/softmax.cpp:296
+  .loc 2 274 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:274
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -2936,13 +2937,13 @@ references_rise:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 296 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:296
+  .loc 2 298 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:298
 rise_is_small:
-  .loc 2 358 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:358
-  .loc 2 362 0
-  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:362
+  .loc 8 62 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/probabilities.cpp:62
+  .loc 8 66 0
+  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/probabilities.cpp:66
   v_fma_f32 v73, v9, s45, -v196
   v_fma_f32 v74, v10, s45, -v196
   v_fma_f32 v75, v11, s45, -v196
@@ -2950,8 +2951,8 @@ rise_is_small:
   v_fma_f32 v77, v13, s45, -v196
   v_fma_f32 v78, v14, s45, -v196
   v_fma_f32 v79, v15, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2959,8 +2960,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2968,8 +2969,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 362 0
-  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v73, v17, s45, -v196
   v_fma_f32 v74, v18, s45, -v196
   v_fma_f32 v75, v19, s45, -v196
@@ -2977,8 +2978,8 @@ rise_is_small:
   v_fma_f32 v77, v21, s45, -v196
   v_fma_f32 v78, v22, s45, -v196
   v_fma_f32 v79, v23, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -2986,8 +2987,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -2995,8 +2996,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 362 0
-  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v73, v25, s45, -v196
   v_fma_f32 v74, v26, s45, -v196
   v_fma_f32 v75, v27, s45, -v196
@@ -3004,8 +3005,8 @@ rise_is_small:
   v_fma_f32 v77, v29, s45, -v196
   v_fma_f32 v78, v30, s45, -v196
   v_fma_f32 v79, v31, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3013,8 +3014,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3022,8 +3023,8 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 362 0
-  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v73, v33, s45, -v196
   v_fma_f32 v74, v34, s45, -v196
   v_fma_f32 v75, v35, s45, -v196
@@ -3031,8 +3032,8 @@ rise_is_small:
   v_fma_f32 v77, v37, s45, -v196
   v_fma_f32 v78, v38, s45, -v196
   v_fma_f32 v79, v39, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3040,8 +3041,8 @@ rise_is_small:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3049,14 +3050,14 @@ rise_is_small:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 382 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:382
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v195, v3, v106                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 86 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/probabilities.cpp:86
+  .loc 8 89 0
+  v_fma_f32 v8, v8, s46, v195                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v195
   v_fma_f32 v10, v10, s46, v195
   v_fma_f32 v11, v11, s46, v195
@@ -3064,13 +3065,13 @@ rise_is_small:
   v_fma_f32 v13, v13, s46, v195
   v_fma_f32 v14, v14, s46, v195
   v_fma_f32 v15, v15, s46, v195
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v16, v16, s46, v195                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v195
   v_fma_f32 v18, v18, s46, v195
   v_fma_f32 v19, v19, s46, v195
@@ -3078,13 +3079,13 @@ rise_is_small:
   v_fma_f32 v21, v21, s46, v195
   v_fma_f32 v22, v22, s46, v195
   v_fma_f32 v23, v23, s46, v195
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v24, v24, s46, v195                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v195
   v_fma_f32 v26, v26, s46, v195
   v_fma_f32 v27, v27, s46, v195
@@ -3092,13 +3093,13 @@ rise_is_small:
   v_fma_f32 v29, v29, s46, v195
   v_fma_f32 v30, v30, s46, v195
   v_fma_f32 v31, v31, s46, v195
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v32, v32, s46, v195                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v195
   v_fma_f32 v34, v34, s46, v195
   v_fma_f32 v35, v35, s46, v195
@@ -3106,15 +3107,15 @@ rise_is_small:
   v_fma_f32 v37, v37, s46, v195
   v_fma_f32 v38, v38, s46, v195
   v_fma_f32 v39, v39, s46, v195
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 358 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:358
-  .loc 2 362 0
-  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 62 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/probabilities.cpp:62
+  .loc 8 66 0
+  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v81, v41, s45, -v196
   v_fma_f32 v82, v42, s45, -v196
   v_fma_f32 v83, v43, s45, -v196
@@ -3122,8 +3123,8 @@ rise_is_small:
   v_fma_f32 v85, v45, s45, -v196
   v_fma_f32 v86, v46, s45, -v196
   v_fma_f32 v87, v47, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3131,8 +3132,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3140,8 +3141,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 362 0
-  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v81, v49, s45, -v196
   v_fma_f32 v82, v50, s45, -v196
   v_fma_f32 v83, v51, s45, -v196
@@ -3149,8 +3150,8 @@ rise_is_small:
   v_fma_f32 v85, v53, s45, -v196
   v_fma_f32 v86, v54, s45, -v196
   v_fma_f32 v87, v55, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3158,8 +3159,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3167,8 +3168,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 362 0
-  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v81, v57, s45, -v196
   v_fma_f32 v82, v58, s45, -v196
   v_fma_f32 v83, v59, s45, -v196
@@ -3176,8 +3177,8 @@ rise_is_small:
   v_fma_f32 v85, v61, s45, -v196
   v_fma_f32 v86, v62, s45, -v196
   v_fma_f32 v87, v63, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3185,8 +3186,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3194,8 +3195,8 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 362 0
-  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v81, v65, s45, -v196
   v_fma_f32 v82, v66, s45, -v196
   v_fma_f32 v83, v67, s45, -v196
@@ -3203,8 +3204,8 @@ rise_is_small:
   v_fma_f32 v85, v69, s45, -v196
   v_fma_f32 v86, v70, s45, -v196
   v_fma_f32 v87, v71, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -3212,8 +3213,8 @@ rise_is_small:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -3221,14 +3222,14 @@ rise_is_small:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 382 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:382
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v195, v3, v112                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 86 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/probabilities.cpp:86
+  .loc 8 89 0
+  v_fma_f32 v40, v40, s46, v195                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v195
   v_fma_f32 v42, v42, s46, v195
   v_fma_f32 v43, v43, s46, v195
@@ -3260,15 +3261,15 @@ rise_is_small:
   v_fma_f32 v69, v69, s46, v195
   v_fma_f32 v70, v70, s46, v195
   v_fma_f32 v71, v71, s46, v195
-  .loc 7 142 0
-  s_branch weighed                                                       ; schedules/ping_pong.cpp:142
+  .loc 7 139 0
+  s_branch weighed                                                       ; schedules/ping_pong.cpp:139
 whole_tiles_done:
-  .loc 7 200 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:200
-  .loc 7 201 0
-  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:201
-  .loc 7 202 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:202
+  .loc 7 197 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:197
+  .loc 7 198 0
+  s_cbranch_scc0 no_tile_in_part                                         ; schedules/ping_pong.cpp:198
+  .loc 7 199 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:199
   .loc 6 217 0
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 6 228 0
@@ -3369,8 +3370,8 @@ block_done_9:
   ds_read_b128 a[16:19], v182 offset:4672                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
@@ -3475,8 +3476,8 @@ block_done_10:
   ds_read_b64_tr_b8 a[26:27], v183 offset:256
   ds_read_b64_tr_b8 a[28:29], v183 offset:512
   ds_read_b64_tr_b8 a[30:31], v183 offset:768
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
@@ -3495,8 +3496,8 @@ block_done_11:
   ds_read_b128 a[32:35], v182 offset:8320                                ; schedules/tiles.cpp:206
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:8352                                ; schedules/tiles.cpp:207
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
@@ -3516,8 +3517,8 @@ block_done_12:
   ds_read_b64_tr_b8 a[18:19], v183 offset:288
   ds_read_b64_tr_b8 a[20:21], v183 offset:544
   ds_read_b64_tr_b8 a[22:23], v183 offset:800
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
@@ -3765,8 +3766,8 @@ block_done_15:
   ds_read_b64_tr_b8 a[22:23], v183 offset:9088
   .loc 6 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
@@ -3836,15 +3837,15 @@ half_hidden_3:
   s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
   s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:165
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_4:
-  .loc 2 160 0
-  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:160
-  .loc 2 161 0
-  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:161
+  .loc 2 158 0
+  v_max3_f32 v107, v8, v9, v10                                           ; schedules/softmax.cpp:158
+  .loc 2 159 0
+  v_max3_f32 v107, v107, v11, v12                                        ; schedules/softmax.cpp:159
   v_max3_f32 v107, v107, v13, v14
   v_max3_f32 v107, v107, v15, v16
   v_max3_f32 v107, v107, v17, v18
@@ -3858,12 +3859,12 @@ half_hidden_4:
   v_max3_f32 v107, v107, v33, v34
   v_max3_f32 v107, v107, v35, v36
   v_max3_f32 v107, v107, v37, v38
-  .loc 2 162 0
-  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:162
   .loc 2 160 0
-  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:160
-  .loc 2 161 0
-  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:161
+  v_max_f32_e32 v107, v107, v39                                          ; schedules/softmax.cpp:160
+  .loc 2 158 0
+  v_max3_f32 v113, v40, v41, v42                                         ; schedules/softmax.cpp:158
+  .loc 2 159 0
+  v_max3_f32 v113, v113, v43, v44                                        ; schedules/softmax.cpp:159
   v_max3_f32 v113, v113, v45, v46
   v_max3_f32 v113, v113, v47, v48
   v_max3_f32 v113, v113, v49, v50
@@ -3877,8 +3878,8 @@ half_hidden_4:
   v_max3_f32 v113, v113, v65, v66
   v_max3_f32 v113, v113, v67, v68
   v_max3_f32 v113, v113, v69, v70
-  .loc 2 162 0
-  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:162
+  .loc 2 160 0
+  v_max_f32_e32 v113, v113, v71                                          ; schedules/softmax.cpp:160
   .loc 6 12 0
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
@@ -3897,55 +3898,55 @@ half_hidden_4:
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 6 236 0
   s_barrier                                                              ; schedules/walk.cpp:236
-  .loc 2 174 0
-  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:174
+  .loc 2 172 0
+  v_mov_b32_e32 v194, v107                                               ; schedules/softmax.cpp:172
   v_mov_b32_e32 v195, v113
-  .loc 2 196 0
-  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:196
+  .loc 2 194 0
+  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:194
   v_lshlrev_b32_e32 v80, 23, v112
-  .loc 2 197 0
-  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:197
+  .loc 2 195 0
+  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:195
   v_fma_f32 v104, v80, v114, v104
-  .loc 2 198 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:198
+  .loc 2 196 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:196
   v_mov_b32_e32 v114, 0
-  .loc 2 176 0
-  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:176
+  .loc 2 174 0
+  v_permlane32_swap_b32_e32 v107, v194                                   ; schedules/softmax.cpp:174
   v_permlane32_swap_b32_e32 v113, v195
-  .loc 2 177 0
-  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:177
+  .loc 2 175 0
+  v_max_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:175
   v_max_f32_e32 v113, v113, v195
-  .loc 2 219 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
+  .loc 2 217 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v112, v4, v112, v5
-  .loc 7 116 0
-  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:116
-  .loc 2 236 0
-  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:236
-  .loc 2 237 0
-  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:237
-  .loc 2 244 0
-  v_add_lshl_u32 v72, v106, s68, 23                                      ; schedules/softmax.cpp:244
-  v_add_lshl_u32 v80, v112, s68, 23
-  .loc 2 245 0
-  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:245
-  v_cmp_lt_f32_e64 s[74:75], 0, v113
+  .loc 7 113 0
+  s_sub_u32 s67, s63, 0x80                                               ; schedules/ping_pong.cpp:113
+  .loc 2 233 0
+  s_flbit_i32_b32 s68, s67                                               ; schedules/softmax.cpp:233
+  .loc 2 234 0
+  s_sub_u32 s68, s62, s68                                                ; schedules/softmax.cpp:234
   .loc 2 246 0
-  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:246
-  v_cmp_lt_f32_e64 s[76:77], v104, v80
+  v_add_lshl_u32 v72, v106, s68, 23                                      ; schedules/softmax.cpp:246
+  v_add_lshl_u32 v80, v112, s68, 23
   .loc 2 247 0
-  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:247
+  v_cmp_lt_f32_e64 s[70:71], 0, v107                                     ; schedules/softmax.cpp:247
+  v_cmp_lt_f32_e64 s[74:75], 0, v113
+  .loc 2 248 0
+  v_cmp_lt_f32_e64 s[72:73], v104, v72                                   ; schedules/softmax.cpp:248
+  v_cmp_lt_f32_e64 s[76:77], v104, v80
   .loc 2 249 0
-  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:249
-  .loc 2 250 0
-  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:250
+  s_and_b64 vcc, s[72:73], s[70:71]                                      ; schedules/softmax.cpp:249
+  .loc 2 251 0
+  s_and_b64 s[76:77], s[76:77], s[74:75]                                 ; schedules/softmax.cpp:251
   .loc 2 252 0
-  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:252
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v8                                             ; schedules/softmax.cpp:364
+  s_or_b64 vcc, vcc, s[76:77]                                            ; schedules/softmax.cpp:252
+  .loc 2 254 0
+  s_cbranch_vccnz references_rise_2                                      ; schedules/softmax.cpp:254
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v8                                             ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v9
   v_mul_f32_e32 v74, s45, v10
   v_mul_f32_e32 v75, s45, v11
@@ -3953,8 +3954,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v13
   v_mul_f32_e32 v78, s45, v14
   v_mul_f32_e32 v79, s45, v15
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3962,8 +3963,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3971,8 +3972,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v16                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v16                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v17
   v_mul_f32_e32 v74, s45, v18
   v_mul_f32_e32 v75, s45, v19
@@ -3980,8 +3981,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v21
   v_mul_f32_e32 v78, s45, v22
   v_mul_f32_e32 v79, s45, v23
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -3989,8 +3990,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -3998,8 +3999,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v24                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v24                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v25
   v_mul_f32_e32 v74, s45, v26
   v_mul_f32_e32 v75, s45, v27
@@ -4007,8 +4008,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v29
   v_mul_f32_e32 v78, s45, v30
   v_mul_f32_e32 v79, s45, v31
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4016,8 +4017,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4025,8 +4026,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v72, s45, v32                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v72, s45, v32                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v73, s45, v33
   v_mul_f32_e32 v74, s45, v34
   v_mul_f32_e32 v75, s45, v35
@@ -4034,8 +4035,8 @@ half_hidden_4:
   v_mul_f32_e32 v77, s45, v37
   v_mul_f32_e32 v78, s45, v38
   v_mul_f32_e32 v79, s45, v39
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4043,8 +4044,8 @@ half_hidden_4:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4052,12 +4053,12 @@ half_hidden_4:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v106                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v194                                            ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v194, v3, v106                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 89 0
+  v_fma_f32 v8, v8, s46, v194                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v194
   v_fma_f32 v10, v10, s46, v194
   v_fma_f32 v11, v11, s46, v194
@@ -4065,13 +4066,13 @@ half_hidden_4:
   v_fma_f32 v13, v13, s46, v194
   v_fma_f32 v14, v14, s46, v194
   v_fma_f32 v15, v15, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v16, v16, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v194
   v_fma_f32 v18, v18, s46, v194
   v_fma_f32 v19, v19, s46, v194
@@ -4079,13 +4080,13 @@ half_hidden_4:
   v_fma_f32 v21, v21, s46, v194
   v_fma_f32 v22, v22, s46, v194
   v_fma_f32 v23, v23, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v24, v24, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v194
   v_fma_f32 v26, v26, s46, v194
   v_fma_f32 v27, v27, s46, v194
@@ -4093,13 +4094,13 @@ half_hidden_4:
   v_fma_f32 v29, v29, s46, v194
   v_fma_f32 v30, v30, s46, v194
   v_fma_f32 v31, v31, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v32, v32, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v194
   v_fma_f32 v34, v34, s46, v194
   v_fma_f32 v35, v35, s46, v194
@@ -4107,13 +4108,13 @@ half_hidden_4:
   v_fma_f32 v37, v37, s46, v194
   v_fma_f32 v38, v38, s46, v194
   v_fma_f32 v39, v39, s46, v194
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v40                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v40                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v41
   v_mul_f32_e32 v82, s45, v42
   v_mul_f32_e32 v83, s45, v43
@@ -4121,8 +4122,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v45
   v_mul_f32_e32 v86, s45, v46
   v_mul_f32_e32 v87, s45, v47
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4130,8 +4131,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4139,8 +4140,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v48                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v48                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v49
   v_mul_f32_e32 v82, s45, v50
   v_mul_f32_e32 v83, s45, v51
@@ -4148,8 +4149,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v53
   v_mul_f32_e32 v86, s45, v54
   v_mul_f32_e32 v87, s45, v55
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4157,8 +4158,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4166,8 +4167,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v56                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v56                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v57
   v_mul_f32_e32 v82, s45, v58
   v_mul_f32_e32 v83, s45, v59
@@ -4175,8 +4176,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v61
   v_mul_f32_e32 v86, s45, v62
   v_mul_f32_e32 v87, s45, v63
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4184,8 +4185,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4193,8 +4194,8 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 364 0
-  v_mul_f32_e32 v80, s45, v64                                            ; schedules/softmax.cpp:364
+  .loc 8 68 0
+  v_mul_f32_e32 v80, s45, v64                                            ; schedules/probabilities.cpp:68
   v_mul_f32_e32 v81, s45, v65
   v_mul_f32_e32 v82, s45, v66
   v_mul_f32_e32 v83, s45, v67
@@ -4202,8 +4203,8 @@ half_hidden_4:
   v_mul_f32_e32 v85, s45, v69
   v_mul_f32_e32 v86, s45, v70
   v_mul_f32_e32 v87, s45, v71
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4211,8 +4212,8 @@ half_hidden_4:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4220,12 +4221,12 @@ half_hidden_4:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v194, v3, v112                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v194                                          ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v194, v3, v112                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v194, v194, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 89 0
+  v_fma_f32 v40, v40, s46, v194                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v194
   v_fma_f32 v42, v42, s46, v194
   v_fma_f32 v43, v43, s46, v194
@@ -4258,10 +4259,10 @@ half_hidden_4:
   v_fma_f32 v70, v70, s46, v194
   v_fma_f32 v71, v71, s46, v194
 weighed_2:
-  .loc 7 61 0
-  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:61
-  .loc 7 62 0
-  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:62
+  .loc 7 58 0
+  s_cmp_lt_u32 s63, s48                                                  ; schedules/ping_pong.cpp:58
+  .loc 7 59 0
+  s_cbranch_scc0 no_more_scores_3                                        ; schedules/ping_pong.cpp:59
   .loc 4 206 0
   ds_read_b128 a[16:19], v182                                            ; schedules/tiles.cpp:206
   .loc 4 207 0
@@ -4275,35 +4276,35 @@ weighed_2:
   .loc 4 207 0
   ds_read_b128 a[36:39], v182 offset:4192                                ; schedules/tiles.cpp:207
 no_more_scores_3:
-  .loc 7 205 0
-  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:205
+  .loc 7 202 0
+  s_branch no_tile_in_part                                               ; schedules/ping_pong.cpp:202
 references_rise_2:
-  .loc 2 256 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:256
-  .loc 2 257 0
-  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:257
-  v_max_f32_e32 v194, v113, v194
   .loc 2 258 0
-  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:258
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:258
+  .loc 2 259 0
+  v_max_f32_e32 v194, v107, v194                                         ; schedules/softmax.cpp:259
+  v_max_f32_e32 v194, v113, v194
+  .loc 2 260 0
+  v_sub_f32_e32 v107, v107, v194                                         ; schedules/softmax.cpp:260
   v_sub_f32_e32 v113, v113, v194
-  .loc 2 261 0
-  v_mul_f32_e32 v106, s45, v194                                          ; schedules/softmax.cpp:261
-  .loc 2 262 0
-  v_exp_f32_e64 v106, -v106                                              ; schedules/softmax.cpp:262
   .loc 2 263 0
-  s_nop 0                                                                ; schedules/softmax.cpp:263
+  v_mul_f32_e32 v106, s45, v194                                          ; schedules/softmax.cpp:263
   .loc 2 264 0
-  v_mul_f32_e32 v105, v106, v105                                         ; schedules/softmax.cpp:264
-  .loc 2 219 0
-  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:219
+  v_exp_f32_e64 v106, -v106                                              ; schedules/softmax.cpp:264
+  .loc 2 265 0
+  s_nop 0                                                                ; schedules/softmax.cpp:265
+  .loc 2 266 0
+  v_mul_f32_e32 v105, v106, v105                                         ; schedules/softmax.cpp:266
+  .loc 2 217 0
+  v_fma_f32 v106, v107, s45, v3                                          ; schedules/softmax.cpp:217
   v_fma_f32 v112, v113, s45, v3
-  .loc 2 221 0
-  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:221
+  .loc 2 219 0
+  v_med3_f32 v106, v4, v106, v5                                          ; schedules/softmax.cpp:219
   v_med3_f32 v112, v4, v112, v5
-  .loc 2 280 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:280
-  .loc 2 281 0
-  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:281
+  .loc 2 282 0
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:282
+  .loc 2 283 0
+  v_sub_f32_e32 v88, v88, v194                                           ; schedules/softmax.cpp:283
   v_sub_f32_e32 v89, v89, v194
   v_sub_f32_e32 v90, v90, v194
   v_sub_f32_e32 v91, v91, v194
@@ -4319,10 +4320,10 @@ references_rise_2:
   v_sub_f32_e32 v101, v101, v194
   v_sub_f32_e32 v102, v102, v194
   v_sub_f32_e32 v103, v103, v194
-  .loc 2 282 0
-  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:282
-  .loc 2 283 0
-  s_nop 0                                                                ; schedules/softmax.cpp:283
+  .loc 2 284 0
+  v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:284
+  .loc 2 285 0
+  s_nop 0                                                                ; schedules/softmax.cpp:285
   .loc 5 79 0
   v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
   v_mul_f32_e32 v119, v195, v119
@@ -4388,16 +4389,16 @@ references_rise_2:
   v_mul_f32_e32 v179, v195, v179
   v_mul_f32_e32 v180, v195, v180
   v_mul_f32_e32 v181, v195, v181
-  .loc 2 285 0
-  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:285
-  .loc 2 292 0
-  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:292
-  .loc 2 293 0
-  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:293
+  .loc 2 287 0
+  v_mul_f32_e32 v104, v195, v104                                         ; schedules/softmax.cpp:287
   .loc 2 294 0
-  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:294
-  .loc 2 272 0
-  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:272
+  v_mul_f32_e32 v195, s45, v194                                          ; schedules/softmax.cpp:294
+  .loc 2 295 0
+  v_cmp_lt_f32_e32 vcc, 0x45800000, v195                                 ; schedules/softmax.cpp:295
+  .loc 2 296 0
+  s_cbranch_vccz rise_is_small_2                                         ; schedules/softmax.cpp:296
+  .loc 2 274 0
+  v_sub_f32_e32 v8, v8, v194                                             ; schedules/softmax.cpp:274
   v_sub_f32_e32 v9, v9, v194
   v_sub_f32_e32 v10, v10, v194
   v_sub_f32_e32 v11, v11, v194
@@ -4461,13 +4462,13 @@ references_rise_2:
   v_sub_f32_e32 v69, v69, v194
   v_sub_f32_e32 v70, v70, v194
   v_sub_f32_e32 v71, v71, v194
-  .loc 2 296 0
-  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:296
+  .loc 2 298 0
+  v_mov_b32_e32 v194, 0                                                  ; schedules/softmax.cpp:298
 rise_is_small_2:
-  .loc 2 358 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:358
-  .loc 2 362 0
-  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/softmax.cpp:362
+  .loc 8 62 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/probabilities.cpp:62
+  .loc 8 66 0
+  v_fma_f32 v72, v8, s45, -v196                                          ; schedules/probabilities.cpp:66
   v_fma_f32 v73, v9, s45, -v196
   v_fma_f32 v74, v10, s45, -v196
   v_fma_f32 v75, v11, s45, -v196
@@ -4475,8 +4476,8 @@ rise_is_small_2:
   v_fma_f32 v77, v13, s45, -v196
   v_fma_f32 v78, v14, s45, -v196
   v_fma_f32 v79, v15, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4484,8 +4485,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4493,8 +4494,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 362 0
-  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v72, v16, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v73, v17, s45, -v196
   v_fma_f32 v74, v18, s45, -v196
   v_fma_f32 v75, v19, s45, -v196
@@ -4502,8 +4503,8 @@ rise_is_small_2:
   v_fma_f32 v77, v21, s45, -v196
   v_fma_f32 v78, v22, s45, -v196
   v_fma_f32 v79, v23, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4511,8 +4512,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4520,8 +4521,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 362 0
-  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v72, v24, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v73, v25, s45, -v196
   v_fma_f32 v74, v26, s45, -v196
   v_fma_f32 v75, v27, s45, -v196
@@ -4529,8 +4530,8 @@ rise_is_small_2:
   v_fma_f32 v77, v29, s45, -v196
   v_fma_f32 v78, v30, s45, -v196
   v_fma_f32 v79, v31, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4538,8 +4539,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4547,8 +4548,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 362 0
-  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v72, v32, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v73, v33, s45, -v196
   v_fma_f32 v74, v34, s45, -v196
   v_fma_f32 v75, v35, s45, -v196
@@ -4556,8 +4557,8 @@ rise_is_small_2:
   v_fma_f32 v77, v37, s45, -v196
   v_fma_f32 v78, v38, s45, -v196
   v_fma_f32 v79, v39, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v72, v72                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v72, v72                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v73, v73
   v_exp_f32_e32 v74, v74
   v_exp_f32_e32 v75, v75
@@ -4565,8 +4566,8 @@ rise_is_small_2:
   v_exp_f32_e32 v77, v77
   v_exp_f32_e32 v78, v78
   v_exp_f32_e32 v79, v79
-  .loc 2 367 0
-  v_add_f32_e32 v105, v72, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v72, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v73, v105
   v_add_f32_e32 v105, v74, v105
   v_add_f32_e32 v105, v75, v105
@@ -4574,14 +4575,14 @@ rise_is_small_2:
   v_add_f32_e32 v105, v77, v105
   v_add_f32_e32 v105, v78, v105
   v_add_f32_e32 v105, v79, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v195, v3, v106                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 382 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:382
-  .loc 2 385 0
-  v_fma_f32 v8, v8, s46, v195                                            ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v195, v3, v106                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 86 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/probabilities.cpp:86
+  .loc 8 89 0
+  v_fma_f32 v8, v8, s46, v195                                            ; schedules/probabilities.cpp:89
   v_fma_f32 v9, v9, s46, v195
   v_fma_f32 v10, v10, s46, v195
   v_fma_f32 v11, v11, s46, v195
@@ -4589,13 +4590,13 @@ rise_is_small_2:
   v_fma_f32 v13, v13, s46, v195
   v_fma_f32 v14, v14, s46, v195
   v_fma_f32 v15, v15, s46, v195
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v72, v8, v9, 16                                       ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v73, v12, v13, 16
   v_ashr_pk_u8_i32 v72, v10, v11, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v73, v14, v15, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v16, v16, s46, v195                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v16, v16, s46, v195                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v17, v17, s46, v195
   v_fma_f32 v18, v18, s46, v195
   v_fma_f32 v19, v19, s46, v195
@@ -4603,13 +4604,13 @@ rise_is_small_2:
   v_fma_f32 v21, v21, s46, v195
   v_fma_f32 v22, v22, s46, v195
   v_fma_f32 v23, v23, s46, v195
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v74, v16, v17, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v75, v20, v21, 16
   v_ashr_pk_u8_i32 v74, v18, v19, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v75, v22, v23, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v24, v24, s46, v195                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v24, v24, s46, v195                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v25, v25, s46, v195
   v_fma_f32 v26, v26, s46, v195
   v_fma_f32 v27, v27, s46, v195
@@ -4617,13 +4618,13 @@ rise_is_small_2:
   v_fma_f32 v29, v29, s46, v195
   v_fma_f32 v30, v30, s46, v195
   v_fma_f32 v31, v31, s46, v195
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v76, v24, v25, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v77, v28, v29, 16
   v_ashr_pk_u8_i32 v76, v26, v27, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v77, v30, v31, 16 op_sel:[0,0,0,1]
-  .loc 2 385 0
-  v_fma_f32 v32, v32, s46, v195                                          ; schedules/softmax.cpp:385
+  .loc 8 89 0
+  v_fma_f32 v32, v32, s46, v195                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v33, v33, s46, v195
   v_fma_f32 v34, v34, s46, v195
   v_fma_f32 v35, v35, s46, v195
@@ -4631,15 +4632,15 @@ rise_is_small_2:
   v_fma_f32 v37, v37, s46, v195
   v_fma_f32 v38, v38, s46, v195
   v_fma_f32 v39, v39, s46, v195
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v78, v32, v33, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v79, v36, v37, 16
   v_ashr_pk_u8_i32 v78, v34, v35, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v79, v38, v39, 16 op_sel:[0,0,0,1]
-  .loc 2 358 0
-  v_mul_f32_e32 v196, s45, v194                                          ; schedules/softmax.cpp:358
-  .loc 2 362 0
-  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 62 0
+  v_mul_f32_e32 v196, s45, v194                                          ; schedules/probabilities.cpp:62
+  .loc 8 66 0
+  v_fma_f32 v80, v40, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v81, v41, s45, -v196
   v_fma_f32 v82, v42, s45, -v196
   v_fma_f32 v83, v43, s45, -v196
@@ -4647,8 +4648,8 @@ rise_is_small_2:
   v_fma_f32 v85, v45, s45, -v196
   v_fma_f32 v86, v46, s45, -v196
   v_fma_f32 v87, v47, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4656,8 +4657,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4665,8 +4666,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 362 0
-  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v80, v48, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v81, v49, s45, -v196
   v_fma_f32 v82, v50, s45, -v196
   v_fma_f32 v83, v51, s45, -v196
@@ -4674,8 +4675,8 @@ rise_is_small_2:
   v_fma_f32 v85, v53, s45, -v196
   v_fma_f32 v86, v54, s45, -v196
   v_fma_f32 v87, v55, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4683,8 +4684,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4692,8 +4693,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 362 0
-  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v80, v56, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v81, v57, s45, -v196
   v_fma_f32 v82, v58, s45, -v196
   v_fma_f32 v83, v59, s45, -v196
@@ -4701,8 +4702,8 @@ rise_is_small_2:
   v_fma_f32 v85, v61, s45, -v196
   v_fma_f32 v86, v62, s45, -v196
   v_fma_f32 v87, v63, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4710,8 +4711,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4719,8 +4720,8 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 362 0
-  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/softmax.cpp:362
+  .loc 8 66 0
+  v_fma_f32 v80, v64, s45, -v196                                         ; schedules/probabilities.cpp:66
   v_fma_f32 v81, v65, s45, -v196
   v_fma_f32 v82, v66, s45, -v196
   v_fma_f32 v83, v67, s45, -v196
@@ -4728,8 +4729,8 @@ rise_is_small_2:
   v_fma_f32 v85, v69, s45, -v196
   v_fma_f32 v86, v70, s45, -v196
   v_fma_f32 v87, v71, s45, -v196
-  .loc 2 365 0
-  v_exp_f32_e32 v80, v80                                                 ; schedules/softmax.cpp:365
+  .loc 8 69 0
+  v_exp_f32_e32 v80, v80                                                 ; schedules/probabilities.cpp:69
   v_exp_f32_e32 v81, v81
   v_exp_f32_e32 v82, v82
   v_exp_f32_e32 v83, v83
@@ -4737,8 +4738,8 @@ rise_is_small_2:
   v_exp_f32_e32 v85, v85
   v_exp_f32_e32 v86, v86
   v_exp_f32_e32 v87, v87
-  .loc 2 367 0
-  v_add_f32_e32 v105, v80, v105                                          ; schedules/softmax.cpp:367
+  .loc 8 71 0
+  v_add_f32_e32 v105, v80, v105                                          ; schedules/probabilities.cpp:71
   v_add_f32_e32 v105, v81, v105
   v_add_f32_e32 v105, v82, v105
   v_add_f32_e32 v105, v83, v105
@@ -4746,14 +4747,14 @@ rise_is_small_2:
   v_add_f32_e32 v105, v85, v105
   v_add_f32_e32 v105, v86, v105
   v_add_f32_e32 v105, v87, v105
-  .loc 2 380 0
-  v_sub_f32_e32 v195, v3, v112                                           ; schedules/softmax.cpp:380
-  .loc 2 381 0
-  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/softmax.cpp:381
-  .loc 2 382 0
-  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/softmax.cpp:382
-  .loc 2 385 0
-  v_fma_f32 v40, v40, s46, v195                                          ; schedules/softmax.cpp:385
+  .loc 8 84 0
+  v_sub_f32_e32 v195, v3, v112                                           ; schedules/probabilities.cpp:84
+  .loc 8 85 0
+  v_fmamk_f32 v195, v195, 0x80000, v6                                    ; schedules/probabilities.cpp:85
+  .loc 8 86 0
+  v_fma_f32 v195, -v194, s46, v195                                       ; schedules/probabilities.cpp:86
+  .loc 8 89 0
+  v_fma_f32 v40, v40, s46, v195                                          ; schedules/probabilities.cpp:89
   v_fma_f32 v41, v41, s46, v195
   v_fma_f32 v42, v42, s46, v195
   v_fma_f32 v43, v43, s46, v195
@@ -4785,11 +4786,11 @@ rise_is_small_2:
   v_fma_f32 v69, v69, s46, v195
   v_fma_f32 v70, v70, s46, v195
   v_fma_f32 v71, v71, s46, v195
-  .loc 7 142 0
-  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:142
+  .loc 7 139 0
+  s_branch weighed_2                                                     ; schedules/ping_pong.cpp:139
 no_tile_in_part:
-  .loc 7 163 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:163
+  .loc 7 160 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:160
   .loc 4 214 0
   ds_read_b64_tr_b8 a[16:17], v183                                       ; schedules/tiles.cpp:214
   ds_read_b64_tr_b8 a[18:19], v183 offset:256
@@ -4814,8 +4815,8 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[18:19], v183 offset:352
   ds_read_b64_tr_b8 a[20:21], v183 offset:608
   ds_read_b64_tr_b8 a[22:23], v183 offset:864
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v80, v40, v41, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v81, v44, v45, 16
   v_ashr_pk_u8_i32 v80, v42, v43, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
@@ -4828,8 +4829,8 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[26:27], v183 offset:8576
   ds_read_b64_tr_b8 a[28:29], v183 offset:8832
   ds_read_b64_tr_b8 a[30:31], v183 offset:9088
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v82, v48, v49, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v83, v52, v53, 16
   v_ashr_pk_u8_i32 v82, v50, v51, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
@@ -4842,15 +4843,15 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[34:35], v183 offset:8608
   ds_read_b64_tr_b8 a[36:37], v183 offset:8864
   ds_read_b64_tr_b8 a[38:39], v183 offset:9120
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v84, v56, v57, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v85, v60, v61, 16
   v_ashr_pk_u8_i32 v84, v58, v59, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
   .loc 6 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[108:111], v[188:191], v[72:79], v187  ; schedules/softmax.cpp:132
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[72:79], v[166:181], v2, v106 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
   .loc 4 214 0
@@ -4858,8 +4859,8 @@ no_tile_in_part:
   ds_read_b64_tr_b8 a[18:19], v183 offset:8640
   ds_read_b64_tr_b8 a[20:21], v183 offset:8896
   ds_read_b64_tr_b8 a[22:23], v183 offset:9152
-  .loc 2 309 0
-  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/softmax.cpp:309
+  .loc 8 13 0
+  v_ashr_pk_u8_i32 v86, v64, v65, 16                                     ; schedules/probabilities.cpp:13
   v_ashr_pk_u8_i32 v87, v68, v69, 16
   v_ashr_pk_u8_i32 v86, v66, v67, 16 op_sel:[0,0,0,1]
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
@@ -4909,30 +4910,30 @@ half_hidden_7:
   s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
   s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:165
-  .loc 2 134 0
-  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:134
+  .loc 2 132 0
+  v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[80:87], v[166:181], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_8:
   .loc 6 235 0
   s_setprio 0                                                            ; schedules/walk.cpp:235
-  .loc 2 196 0
-  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:196
+  .loc 2 194 0
+  v_lshlrev_b32_e32 v72, 23, v106                                        ; schedules/softmax.cpp:194
   v_lshlrev_b32_e32 v80, 23, v112
-  .loc 2 197 0
-  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:197
-  .loc 2 143 0
-  s_nop 2                                                                ; schedules/softmax.cpp:143
-  .loc 2 197 0
-  v_fma_f32 v104, v80, v114, v104                                        ; schedules/softmax.cpp:197
-  .loc 2 198 0
-  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:198
+  .loc 2 195 0
+  v_fma_f32 v104, v72, v108, v104                                        ; schedules/softmax.cpp:195
+  .loc 2 141 0
+  s_nop 2                                                                ; schedules/softmax.cpp:141
+  .loc 2 195 0
+  v_fma_f32 v104, v80, v114, v104                                        ; schedules/softmax.cpp:195
+  .loc 2 196 0
+  v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:196
   v_mov_b32_e32 v114, 0
-  .loc 7 279 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:279
+  .loc 7 276 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:276
 sees_nothing:
-  .loc 7 281 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:281
+  .loc 7 278 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:278
   .loc 6 21 0
   s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
   .loc 6 22 0
@@ -5096,12 +5097,12 @@ tile_unneeded_11:
   .loc 6 191 0
   s_cbranch_scc1 tiles_of_other_waves                                    ; schedules/walk.cpp:191
 served_others:
-  .loc 7 233 0
-  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:233
-  .loc 7 237 0
-  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:237
-  .loc 7 238 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:238
+  .loc 7 230 0
+  s_cmp_lt_u32 s5, 4                                                     ; schedules/ping_pong.cpp:230
+  .loc 7 234 0
+  s_cbranch_scc0 other_group_2                                           ; schedules/ping_pong.cpp:234
+  .loc 7 235 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:235
 other_group_2:
   .loc 1 131 0
   s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:131
@@ -5187,33 +5188,33 @@ other_group_2:
   s_mul_i32 s74, s70, s34                                                ; schedules/arguments.cpp:162
   .loc 1 163 0
   s_mov_b32 s75, 0x20000                                                 ; schedules/arguments.cpp:163
-  .loc 8 52 0
+  .loc 9 52 0
   v_lshrrev_b32_e32 v195, 5, v1                                          ; schedules/output.cpp:52
-  .loc 8 53 0
+  .loc 9 53 0
   v_and_b32_e32 v194, 31, v1                                             ; schedules/output.cpp:53
-  .loc 8 54 0
+  .loc 9 54 0
   v_mul_lo_u32 v194, v194, s34                                           ; schedules/output.cpp:54
-  .loc 8 55 0
+  .loc 9 55 0
   v_lshl_add_u32 v194, v195, 4, v194                                     ; schedules/output.cpp:55
-  .loc 8 59 0
+  .loc 9 59 0
   v_mov_b32_e32 v196, v104                                               ; schedules/output.cpp:59
-  .loc 8 13 0
+  .loc 9 13 0
   v_mov_b32_e32 v197, v196                                               ; schedules/output.cpp:13
-  .loc 8 14 0
+  .loc 9 14 0
   s_nop 1                                                                ; schedules/output.cpp:14
-  .loc 8 15 0
+  .loc 9 15 0
   v_permlane32_swap_b32_e32 v196, v197                                   ; schedules/output.cpp:15
-  .loc 8 16 0
+  .loc 9 16 0
   v_add_f32_e32 v196, v196, v197                                         ; schedules/output.cpp:16
-  .loc 8 61 0
+  .loc 9 61 0
   v_max_f32_e32 v196, 1.0, v196                                          ; schedules/output.cpp:61
-  .loc 8 62 0
+  .loc 9 62 0
   v_rcp_f32_e32 v196, v196                                               ; schedules/output.cpp:62
-  .loc 8 64 0
+  .loc 9 64 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/output.cpp:64
-  .loc 8 65 0
+  .loc 9 65 0
   v_mul_f32_e32 v196, s67, v196                                          ; schedules/output.cpp:65
-  .loc 8 69 0
+  .loc 9 69 0
   v_mul_f32_e32 v118, v196, v118                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v119, v196, v119
   v_mul_f32_e32 v120, v196, v120
@@ -5230,7 +5231,7 @@ other_group_2:
   v_mul_f32_e32 v131, v196, v131
   v_mul_f32_e32 v132, v196, v132
   v_mul_f32_e32 v133, v196, v133
-  .loc 8 33 0
+  .loc 9 33 0
   v_cvt_pk_bf16_f32 v118, v118, v119                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v119, v120, v121
   v_cvt_pk_bf16_f32 v120, v122, v123
@@ -5239,15 +5240,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v123, v128, v129
   v_cvt_pk_bf16_f32 v124, v130, v131
   v_cvt_pk_bf16_f32 v125, v132, v133
-  .loc 8 36 0
+  .loc 9 36 0
   v_permlane32_swap_b32_e32 v118, v120                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v119, v121
   v_permlane32_swap_b32_e32 v122, v124
   v_permlane32_swap_b32_e32 v123, v125
-  .loc 8 38 0
+  .loc 9 38 0
   buffer_store_dwordx4 v[118:121], v194, s[72:75], 0 offen               ; schedules/output.cpp:38
   buffer_store_dwordx4 v[122:125], v194, s[72:75], 0 offen offset:32
-  .loc 8 69 0
+  .loc 9 69 0
   v_mul_f32_e32 v134, v196, v134                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v135, v196, v135
   v_mul_f32_e32 v136, v196, v136
@@ -5264,7 +5265,7 @@ other_group_2:
   v_mul_f32_e32 v147, v196, v147
   v_mul_f32_e32 v148, v196, v148
   v_mul_f32_e32 v149, v196, v149
-  .loc 8 33 0
+  .loc 9 33 0
   v_cvt_pk_bf16_f32 v134, v134, v135                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v135, v136, v137
   v_cvt_pk_bf16_f32 v136, v138, v139
@@ -5273,15 +5274,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v139, v144, v145
   v_cvt_pk_bf16_f32 v140, v146, v147
   v_cvt_pk_bf16_f32 v141, v148, v149
-  .loc 8 36 0
+  .loc 9 36 0
   v_permlane32_swap_b32_e32 v134, v136                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v135, v137
   v_permlane32_swap_b32_e32 v138, v140
   v_permlane32_swap_b32_e32 v139, v141
-  .loc 8 38 0
+  .loc 9 38 0
   buffer_store_dwordx4 v[134:137], v194, s[72:75], 0 offen offset:64     ; schedules/output.cpp:38
   buffer_store_dwordx4 v[138:141], v194, s[72:75], 0 offen offset:96
-  .loc 8 69 0
+  .loc 9 69 0
   v_mul_f32_e32 v150, v196, v150                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v151, v196, v151
   v_mul_f32_e32 v152, v196, v152
@@ -5298,7 +5299,7 @@ other_group_2:
   v_mul_f32_e32 v163, v196, v163
   v_mul_f32_e32 v164, v196, v164
   v_mul_f32_e32 v165, v196, v165
-  .loc 8 33 0
+  .loc 9 33 0
   v_cvt_pk_bf16_f32 v150, v150, v151                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v151, v152, v153
   v_cvt_pk_bf16_f32 v152, v154, v155
@@ -5307,15 +5308,15 @@ other_group_2:
   v_cvt_pk_bf16_f32 v155, v160, v161
   v_cvt_pk_bf16_f32 v156, v162, v163
   v_cvt_pk_bf16_f32 v157, v164, v165
-  .loc 8 36 0
+  .loc 9 36 0
   v_permlane32_swap_b32_e32 v150, v152                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v151, v153
   v_permlane32_swap_b32_e32 v154, v156
   v_permlane32_swap_b32_e32 v155, v157
-  .loc 8 38 0
+  .loc 9 38 0
   buffer_store_dwordx4 v[150:153], v194, s[72:75], 0 offen offset:128    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[154:157], v194, s[72:75], 0 offen offset:160
-  .loc 8 69 0
+  .loc 9 69 0
   v_mul_f32_e32 v166, v196, v166                                         ; schedules/output.cpp:69
   v_mul_f32_e32 v167, v196, v167
   v_mul_f32_e32 v168, v196, v168
@@ -5332,7 +5333,7 @@ other_group_2:
   v_mul_f32_e32 v179, v196, v179
   v_mul_f32_e32 v180, v196, v180
   v_mul_f32_e32 v181, v196, v181
-  .loc 8 33 0
+  .loc 9 33 0
   v_cvt_pk_bf16_f32 v166, v166, v167                                     ; schedules/output.cpp:33
   v_cvt_pk_bf16_f32 v167, v168, v169
   v_cvt_pk_bf16_f32 v168, v170, v171
@@ -5341,25 +5342,25 @@ other_group_2:
   v_cvt_pk_bf16_f32 v171, v176, v177
   v_cvt_pk_bf16_f32 v172, v178, v179
   v_cvt_pk_bf16_f32 v173, v180, v181
-  .loc 8 36 0
+  .loc 9 36 0
   v_permlane32_swap_b32_e32 v166, v168                                   ; schedules/output.cpp:36
   v_permlane32_swap_b32_e32 v167, v169
   v_permlane32_swap_b32_e32 v170, v172
   v_permlane32_swap_b32_e32 v171, v173
-  .loc 8 38 0
+  .loc 9 38 0
   buffer_store_dwordx4 v[166:169], v194, s[72:75], 0 offen offset:192    ; schedules/output.cpp:38
   buffer_store_dwordx4 v[170:173], v194, s[72:75], 0 offen offset:224
-  .loc 8 77 0
+  .loc 9 77 0
   v_mov_b32_e32 v195, v105                                               ; schedules/output.cpp:77
-  .loc 8 13 0
+  .loc 9 13 0
   v_mov_b32_e32 v196, v195                                               ; schedules/output.cpp:13
-  .loc 8 14 0
+  .loc 9 14 0
   s_nop 1                                                                ; schedules/output.cpp:14
-  .loc 8 15 0
+  .loc 9 15 0
   v_permlane32_swap_b32_e32 v195, v196                                   ; schedules/output.cpp:15
-  .loc 8 16 0
+  .loc 9 16 0
   v_add_f32_e32 v195, v195, v196                                         ; schedules/output.cpp:16
-  .loc 8 79 0
+  .loc 9 79 0
   v_log_f32_e32 v195, v195                                               ; schedules/output.cpp:79
   .loc 1 35 0
   s_load_dwordx2 s[72:73], s[0:1], 0x28                                  ; schedules/arguments.cpp:35
@@ -5439,11 +5440,11 @@ other_group_2:
   v_mul_f32_e32 v196, s68, v196                                          ; schedules/arguments.cpp:177
   .loc 1 178 0
   v_mul_f32_e32 v196, 0x3fb8aa3b, v196                                   ; schedules/arguments.cpp:178
-  .loc 8 85 0
+  .loc 9 85 0
   v_mul_f32_e32 v197, 0xf1800000, v88                                    ; schedules/output.cpp:85
-  .loc 8 89 0
+  .loc 9 89 0
   v_fma_f32 v195, v197, v196, v195                                       ; schedules/output.cpp:89
-  .loc 8 91 0
+  .loc 9 91 0
   v_mul_f32_e32 v195, 0x3f317218, v195                                   ; schedules/output.cpp:91
   .loc 1 35 0
   s_load_dwordx2 s[68:69], s[0:1], 0x20                                  ; schedules/arguments.cpp:35
@@ -5475,9 +5476,9 @@ other_group_2:
   s_mul_i32 s70, s3, s73                                                 ; schedules/arguments.cpp:125
   .loc 1 126 0
   s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
-  .loc 8 99 0
+  .loc 9 99 0
   s_mov_b32 s67, 4                                                       ; schedules/output.cpp:99
-  .loc 8 102 0
+  .loc 9 102 0
   s_mov_b64 s[70:71], 4                                                  ; schedules/output.cpp:102
   .loc 1 121 0
   s_mul_i32 s80, s7, s70                                                 ; schedules/arguments.cpp:121
@@ -5503,13 +5504,13 @@ other_group_2:
   s_mul_i32 s78, s80, s67                                                ; schedules/arguments.cpp:162
   .loc 1 163 0
   s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:163
-  .loc 8 106 0
+  .loc 9 106 0
   v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:106
-  .loc 8 107 0
+  .loc 9 107 0
   s_mov_b32 exec_hi, 0                                                   ; schedules/output.cpp:107
-  .loc 8 108 0
+  .loc 9 108 0
   buffer_store_dword v195, v194, s[76:79], 0 offen                       ; schedules/output.cpp:108
-  .loc 9 56 0
+  .loc 10 56 0
   s_endpgm                                                               ; schedules/query_tiles.cpp:56
 .Lend:
 .size zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950, .Lend-zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950

@@ -63,7 +63,7 @@ ordered_json semantics(const AttentionPlan& plan) {
       {"key/value head of query head h", "h / heads_per_kv_head, rounded down"},
       {"score_scale", plan.config.score_scale == ScoreScaling::folded
                           ? "folded into the matrix product, which has to keep denormals: whether gfx950 does is not "
-                            "known. If it flushes them, or the factor of the logits is no power of two, o is NaN"
+                            "known. If it flushes them, o is NaN"
                           : "multiply-add"},
       {"softmax",
        fmt::format("{}; probabilities lifted by {}, rounded to e4m3 and divided by their rounded sum",
@@ -74,15 +74,15 @@ ordered_json semantics(const AttentionPlan& plan) {
   if (plan.config.q_dtype == QueryType::bf16)
     semantics["q"] =
         "bf16, finite; each query times the mantissa of softmax_scale * k_descale * log2(e) is rounded to e4m3 "
-        "relative "
-        "to a power of two of its own. q_descale has no part in it";
+        "relative to a power of two of its own. q_descale has no part in it";
   return semantics;
 }
 
 ordered_json schedule(const AttentionPlan& plan) {
   const bool chosen = plan.config.schedule == "auto";
+  const char* from = plan.record ? "the least score of what is recorded" : "the default, nothing is recorded";
   ordered_json json = {{"family", family(plan.schedule)},
-                       {"chosen", chosen ? "auto: least score of what is recorded" : "by name"},
+                       {"chosen", fmt::format("{}: {}", chosen ? "auto" : "by name", from)},
                        {"parameters", parameters_to_json(plan.schedule)},
                        {"modelled", nullptr}};
   if (!plan.record) return json;

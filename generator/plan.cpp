@@ -70,7 +70,9 @@ std::uint64_t work_of(std::uint64_t workgroup, std::uint64_t all, int dies) {
   return part * (all / parts) + std::min(part, all % parts) + workgroup / parts;
 }
 
-AttentionPlan make_plan(const AttentionConfig& config) {
+namespace {
+
+void check(const AttentionConfig& config) {
   if (config.code_object_version != 5 && config.code_object_version != 6)
     throw Error("code object version {} is not supported; accepted: 5, 6", config.code_object_version);
   bool offered = false;
@@ -91,12 +93,21 @@ AttentionPlan make_plan(const AttentionConfig& config) {
     throw Error(
         "score scale folded does not skip blocks, which it would know by their exponents; accepted: no skipping, or "
         "score scale multiply-add");
+}
+
+}  // namespace
+
+AttentionPlan make_plan(const AttentionConfig& config) {
+  check(config);
   ChosenSchedule chosen = choose_schedule(config, recorded_schedules());
-  AttentionPlan plan{.config = config,
-                     .schedule = chosen.schedule,
-                     .record = std::move(chosen.record),
-                     .lds = {},
-                     .symbol = symbol_of(config)};
+  AttentionPlan plan = make_plan(config, chosen.schedule);
+  plan.record = std::move(chosen.record);
+  return plan;
+}
+
+AttentionPlan make_plan(const AttentionConfig& config, const Schedule& schedule) {
+  check(config);
+  AttentionPlan plan{.config = config, .schedule = schedule, .lds = {}, .symbol = symbol_of(config)};
   if (std::holds_alternative<Interleaved>(plan.schedule)) {
     plan.waves = 4;
     plan.queries_per_wave = 64;

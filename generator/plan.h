@@ -21,13 +21,13 @@ struct LdsPlan {
   int k_slices = 0, v_slices = 0;    // per tile
   int k_offset = 0, v_offset = 0;    // within a buffer, bytes
   int buffer_stride = 0;             // from one buffer (K tile and V tile) to the next, bytes
-  static constexpr int buffers = 3;  // schedules/ping_pong.cpp: two are read, the third is filled
+  static constexpr int buffers = 3;  // schedules/walk.h: two are read, the third is filled
   int total_bytes() const { return buffers * buffer_stride; }
 };
 
 struct AttentionPlan {
   AttentionConfig config;
-  Schedule schedule;                          // what is free in the ping-pong
+  Schedule schedule;
   std::optional<ScheduleRecord> record = {};  // that the schedule is from
   int waves = 8;
   int queries_per_wave = 32;
@@ -65,8 +65,10 @@ struct AttentionPlan {
 // (schedules/softmax.h). The manifest says where these are, so that who runs the kernel can count.
 std::string_view way_without(int zero_blocks);
 
-// Throws Error that lists the supported shapes if no schedule offers the configuration.
+// Throws Error that lists the supported shapes if no schedule offers the configuration. The schedule is the
+// configuration's choice (generator/schedule_record.h), or one that is given.
 AttentionPlan make_plan(const AttentionConfig& config);
+AttentionPlan make_plan(const AttentionConfig& config, const Schedule& schedule);
 
 // Every combination that make_plan accepts, apart from the free choices (causal, lse, code object version).
 struct SupportedShape {

@@ -62,10 +62,9 @@ AttentionConfig tuned_config(AttentionConfig config) {
 }
 
 std::string record_name(const AttentionConfig& config, std::string_view family) {
-  return fmt::format("hd{}x{}_{}{}_{}{}_{}{}{}_{}", config.head_dim, config.v_head_dim, name(config.dtype),
-                     config.q_dtype == QueryType::bf16 ? "_qbf16" : "", name(config.softmax),
-                     config.score_scale == ScoreScaling::folded ? "_folded" : "", config.causal ? "causal" : "full",
-                     config.lse ? "_lse" : "", config.skip_zero_blocks ? "_skip" : "", family);
+  return fmt::format("hd{}x{}_{}_{}{}_{}{}_{}", config.head_dim, config.v_head_dim, name(config.dtype),
+                     name(config.softmax), config.score_scale == ScoreScaling::folded ? "_folded" : "",
+                     config.causal ? "causal" : "full", config.lse ? "_lse" : "", family);
 }
 
 Json to_json(const ScheduleRecord& record) {

@@ -45,7 +45,7 @@ AttentionInputs inputs_of(const generator::AttentionPlan& plan) {
                       .head_dim = c.head_dim,
                       .v_head_dim = c.v_head_dim,
                       .causal = c.causal},
-                     input, sigma, seed);
+                     input, sigma, seed, {.power_of_two_factor = c.needs_power_of_two_factor()});
 }
 
 std::uint64_t clocks(const Kernel& kernel, const AttentionInputs& inputs, const isa::Machine& machine) {
@@ -69,9 +69,7 @@ std::vector<isa::Machine> machines() {
 }
 
 generator::GeneratedKernel build(const AttentionConfig& config, const Schedule& schedule) {
-  generator::AttentionPlan plan = generator::make_plan(config);
-  plan.schedule = schedule;
-  return generator::generate_plan(plan, isa::Machine{});
+  return generator::generate_plan(generator::make_plan(config, schedule), isa::Machine{});
 }
 
 Kernel loaded(const generator::GeneratedKernel& kernel) {
@@ -122,7 +120,7 @@ class Search {
       const Schedule found = descend(changed(best, restart));
       if (is_better(found, best)) best = found;
     }
-    tuned_.complete = restart > restarts;
+    tuned_.complete = restart > restarts && !is_over();
     for (const std::vector<int>& values : seen_) tuned_.failed += !found_.at(values);
     tuned_.candidates = seen_.size();
     if (!clk_of(best)) throw Error("the schedule {} cannot be built for this shape", options_.family);

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <csignal>
 #include <iostream>
 #include <optional>
@@ -67,19 +68,25 @@ AttentionConfig configuration(const Arguments& args) {
   return config;
 }
 
+// What --schedule takes for the shape.
+std::vector<std::string_view> schedules(const SupportedShape& shape) {
+  std::vector<std::string_view> names = {"auto"};
+  for (const std::string_view family : families())
+    if (offers(family, {.softmax = shape.softmax, .score_scale = shape.score_scale})) names.push_back(family);
+  return names;
+}
+
 void print_shapes(bool json) {
   if (!json) {
     for (const SupportedShape& shape : supported_shapes())
-      fmt::print("{}   [--q-dtype fp8|bf16] [--causal|--no-causal] {}[--schedule auto|{}] [--cov 5|6]\n",
-                 describe(shape), shape.has_exponents() ? "[--lse] [--skip-zero-blocks] " : "",
-                 fmt::join(families(), "|"));
+      fmt::print("{}   [--q-dtype fp8|bf16] [--causal|--no-causal] {}[--schedule {}] [--cov 5|6]\n", describe(shape),
+                 shape.has_exponents() ? "[--lse] [--skip-zero-blocks] " : "", fmt::join(schedules(shape), "|"));
     return;
   }
   const auto choices = [](bool both) {
     return both ? nlohmann::json::array({true, false}) : nlohmann::json::array({false});
   };
-  nlohmann::ordered_json list = nlohmann::ordered_json::array(), schedules = {"auto"};
-  for (const std::string_view family : families()) schedules.push_back(family);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const SupportedShape& shape : supported_shapes())
     list.push_back({{"dtype", name(shape.dtype)},
                     {"q_dtype", {"fp8", "bf16"}},
@@ -90,7 +97,7 @@ void print_shapes(bool json) {
                     {"causal", {true, false}},
                     {"lse", choices(shape.has_exponents())},
                     {"skip_zero_blocks", choices(shape.has_exponents())},
-                    {"schedule", schedules},
+                    {"schedule", schedules(shape)},
                     {"code_object_version", {5, 6}}});
   fmt::print("{}\n", list.dump(2));
 }
@@ -146,13 +153,18 @@ bool is_interrupted() {
 }
 
 int run_tuning(const Arguments& args) {
-  const AttentionConfig config = tuned_config(configuration(args));
-  if (!(args.time_budget >= 0)) throw Error("a time budget of {} seconds is negative", args.time_budget);
-  const std::string_view family = args.schedule && *args.schedule != "auto" ? *args.schedule : families().front();
-  make_plan(config);
+  const AttentionConfig asked = configuration(args), config = tuned_config(asked);
+  constexpr double longest = 1e6;
+  if (!(args.time_budget >= 0 && args.time_budget <= longest))
+    throw Error("a time budget of {} seconds; accepted: 0 to {}", args.time_budget, longest);
+  if (asked.skip_zero_blocks) throw Error("--skip-zero-blocks has one order of its own; it goes without --tune");
+  if (asked.q_dtype != QueryType::fp8)
+    throw Error("how queries come makes no difference to a search; accepted with --tune: --q-dtype fp8");
+  const std::string family = asked.schedule == "auto" ? std::string(families().front()) : asked.schedule;
+  make_plan(asked);
   make_directory(args.out);
   const std::filesystem::path stem = std::filesystem::path(args.out) / record_name(config, family);
-  runtime::TuneOptions options{std::string(family), stem.string() + ".tuning", args.time_budget, is_interrupted};
+  runtime::TuneOptions options{family, stem.string() + ".tuning", args.time_budget, is_interrupted};
   sigset_t interrupt;
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);
@@ -176,9 +188,11 @@ int run_tuning(const Arguments& args) {
     fmt::print("  candidates      {}, of which {} cannot be built; {}\n", tuned.candidates, tuned.failed,
                tuned.complete ? "the search is complete" : "a longer search goes on from here");
     for (std::size_t m = 0; m < judging_machines.size(); ++m)
-      fmt::print("  {:<15} {} clk, default {}\n", judging_machines[m], tuned.record.clk[m],
+      fmt::print("  {:<15} {} clk, {} by default {}\n", judging_machines[m], tuned.record.clk[m], families().front(),
                  tuned.record.default_clk[m]);
-    fmt::print("  score           {:.4f}\n", tuned.record.score());
+    const double score = tuned.record.score();
+    fmt::print("  score           {}\n",
+               std::isfinite(score) ? fmt::format("{:.4f}", score) : "none: slower than the default on some machine");
     fmt::print("  wrote           {}\n", file);
   }
   constexpr int killed_by_interrupt = 130;

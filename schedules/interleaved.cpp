@@ -13,9 +13,10 @@
 #include "schedules/interleaved.h"
 
 #include "schedules/output.h"
+#include "schedules/probabilities.h"
 #include "schedules/query_tiles.h"
 #include "schedules/softmax_folded.h"
-#include "schedules/walk.h"
+#include "schedules/weave.h"
 
 namespace zyfa::schedules {
 namespace {
@@ -30,16 +31,6 @@ void make_probabilities(Builder& k, const Walk& w, Blocks blocks) {
   else
     lean_probabilities(k, w.scale, blocks, {});
 }
-
-// The products of `half` of the keys, and under them the probabilities of the other half.
-struct Step {
-  int half;
-  MatrixSteps matrix;
-  bool scores;        // are among the products
-  Pieces pieces;      // one behind each matrix instruction
-  MatrixSteps next;   // whose first operands are read ahead
-  std::size_t first;  // fragment register of the first operand
-};
 
 // Of a step: where references rise. That way stands behind the loop: it is rare, and not woven.
 struct Rise {
@@ -60,70 +51,6 @@ std::vector<V<32>> scored_ahead(const Tile& tile, const Step& step) {
   return {tile.halves[static_cast<std::size_t>(step.half)].s};
 }
 
-// Matrix instruction i of a step. Behind an operand's last use: the next one has arrived, and the one that takes its
-// place is sent for.
-void multiply_one(Builder& k, const Walk& w, const Step& step, std::size_t i, std::vector<Token>& arriving) {
-  const std::size_t uses = w.tiles.size(), n = step.matrix.size();
-  const std::size_t at = i / uses, next = at + 1, ahead = at + fragments_ahead;
-  const auto fragment = [&](std::size_t operand) { return w.fragment(step.first + operand); };
-  const bool last_use = i % uses + 1 == uses, has_piece = i < step.pieces.size();
-  if (i == 0) k.wait(w.first_fragments[0]);
-  step.matrix[at].multiply[i % uses](fragment(at));
-  if (last_use && next < n) {
-    if (next < fragments_ahead)
-      k.wait(w.first_fragments[next]);
-    else
-      k.wait(arriving[next]);
-  }
-  if (has_piece && step.pieces[i].scalar) step.pieces[i].scalar();
-  if (last_use) {
-    if (ahead < n)
-      arriving[ahead] = step.matrix[ahead].read(fragment(ahead));
-    else if (ahead - n < step.next.size())
-      k.join(w.first_fragments[ahead - n], step.next[ahead - n].read(fragment(ahead)));
-  }
-  if (has_piece && step.pieces[i].memory) step.pieces[i].memory();
-}
-
-// Clocks from a matrix instruction on, as the pipe model counts them (docs/timing.md): one instruction a turn, and the
-// vector port and memory closed while A and B are read.
-int clk_since(std::span<const isa::Inst> code, std::size_t start) {
-  constexpr int turn = 4, port_held = 16;
-  int clk = 0, open = 0;
-  for (const isa::Inst& inst : code.subspan(start)) {
-    const isa::Class cls = isa::desc(inst.op).cls;
-    const bool scalar = cls == isa::Class::Salu || cls == isa::Class::Branch || cls == isa::Class::Internal;
-    if (cls == isa::Class::Mfma) {
-      clk = 0;
-      open = port_held;
-    } else if (!scalar) {
-      clk = std::max(clk, open);
-    }
-    clk += turn;
-  }
-  return clk;
-}
-
-// Weaves a strand under the step's matrix instructions from `multiplied` on; `on_woven` hears of each that is woven,
-// and how many were issued before it.
-void weave_under(Builder& k, const Walk& w, const Step& step, const Strand& strand, std::size_t multiplied,
-                 std::vector<Token>& arriving, const std::function<void(std::size_t, std::size_t)>& on_woven = {}) {
-  const int woven_clk = std::get<generator::Interleaved>(w.plan.schedule).woven_clk;
-  std::size_t next = 0;
-  const auto weave_next = [&](std::size_t issued) {
-    k.weave(strand, next);
-    if (on_woven) on_woven(next, issued);
-    ++next;
-  };
-  const std::size_t products = step.matrix.size() * w.tiles.size();
-  for (std::size_t i = multiplied; i < products; ++i) {
-    const std::size_t start = k.code().size();
-    multiply_one(k, w, step, i, arriving);
-    while (next < strand.size() && clk_since(k.code(), start) < woven_clk) weave_next(i + 1);
-  }
-  while (next < strand.size()) weave_next(products);
-}
-
 // P of these blocks, with sums of theirs that are at hand added first. Goes to `rising` where references rise; returns
 // which instruction does.
 std::size_t weigh(Builder& k, const Walk& w, Blocks blocks, Label rising) {
@@ -131,9 +58,10 @@ std::size_t weigh(Builder& k, const Walk& w, Blocks blocks, Label rising) {
   if (is_folded(w.plan)) {
     find_overflow(k, blocks, rising);
   } else {
+    const S<1> share = weight_share(k, w.moving, w.sight.tile_key);  // before the step's last piece goes on
     find_maxima(k, blocks, [&] { add_sums(k, blocks); });
     choose_exponents(k, w.scale, blocks);
-    find_weighty(k, w.moving, w.sight.tile_key, blocks, rising);
+    find_weighty(k, share, blocks, rising);
   }
   const std::size_t branch = k.code().size() - start - 1;
   make_probabilities(k, w, blocks);

@@ -17,6 +17,7 @@
 #include "schedules/forked_phase.h"
 #include "schedules/matrix_phase.h"
 #include "schedules/output.h"
+#include "schedules/probabilities.h"
 #include "schedules/query_tiles.h"
 #include "schedules/softmax_folded.h"
 
@@ -25,10 +26,6 @@ namespace {
 
 using generator::KernelBody;
 using generator::Label;
-
-// Folded: the vector phase is so short that reads for the next matrix phase would stand in the way of the other wave's.
-// So long it waits before, in 64 clk.
-constexpr int folded_rest = 6;
 
 // Both halves of the keys.
 MatrixSteps scores(Builder& k, const Walk& w) {
@@ -115,10 +112,10 @@ void weigh(Builder& k, const Walk& w, const Weighing& phase) {
       keys = k.sgpr("first key of the tile weighed");
       k.s_sub_u32(keys, w.sight.tile_key, w.plan.keys_per_tile);
     }
-    find_weighty(k, w.moving, keys, blocks(w), phase.rising);
+    find_weighty(k, weight_share(k, w.moving, keys), blocks(w), phase.rising);
   }
   make_probabilities(k, w);
-  if (is_folded(w.plan)) k.s_sleep(folded_rest);
+  if (const int rest = free_choices(w.plan).folded_rest; is_folded(w.plan) && rest > 0) k.s_sleep(rest);
   k.bind(phase.done);
   look_ahead_last(k, w);
 }

@@ -21,6 +21,11 @@
 
 namespace zyfa::schedules {
 
+// Lean P's codes in fixed point, in the bits of a denormal: a code of 1 is bit 16.
+inline constexpr float code_unit = 0x1p-133f;
+inline constexpr int code_shift = 16;
+inline constexpr float codes_per_octave = 8;
+
 // How scores count. An octave is a factor of two between probabilities.
 struct ScoreScale {
   int shift;           // the first product's matrix instructions multiply by 2^-shift
@@ -106,9 +111,12 @@ struct Moving {
 };
 Moving start_moving(Builder& k, const AttentionPlan& plan, S<1> keys_seen);
 
+// The exponent of what a weight counts against the total so far. `keys`: how many the wave has seen, not 0.
+S<1> weight_share(Builder& k, const Moving& moving, S<1> keys);
+
 // Looks for scores above their row's reference that weigh more than 1 / weighty_share of what the row's total will be,
-// and goes to `found` if a row of the wave has one. `keys`: how many the wave has seen, not 0.
-void find_weighty(Builder& k, const Moving& moving, S<1> keys, Blocks blocks, generator::Label found);
+// and goes to `found` if a row of the wave has one.
+void find_weighty(Builder& k, S<1> share, Blocks blocks, generator::Label found);
 
 // References rise to the maxima of their rows' blocks where those are above. All blocks are of the same rows.
 //
@@ -123,22 +131,5 @@ void follow_rise(Builder& k, const ScoreScale& scale, const Rows& rows, V<1> ris
 // Where the rise is so much that it can't be part of a multiply-add's constant, the blocks' scores are lowered and
 // `risen` becomes 0: it is what is still to be subtracted.
 void lower_far_scores(Builder& k, const ScoreScale& scale, Blocks blocks, V<1> risen);
-
-// Scores become probabilities.
-//
-// Exact: 2^x. Lean: as an integer an e4m3 number grows by 8 an octave, so the code of about 2^x is 8*x + constant
-// (ZYFA, kernel.md 1). One multiply-add makes the code as a fixed-point number, in the bits of a denormal: code *
-// 2^-133 has the bits code << 16. v_ashr_pk_u8_i32 cuts the fraction off and saturates what is below 0.
-struct Making {
-  std::optional<V<1>> risen = {};  // still to be subtracted from the scores
-  // Of all blocks but the first so many pairs of registers of p, the last of four, are left unmade in `s`, for
-  // late_conversions in the matrix phase.
-  int late = 0;
-  std::function<void(std::size_t)> before = [](std::size_t) {};  // called before each block with its number
-};
-void exact_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, const Making& making);
-void lean_probabilities(Builder& k, const ScoreScale& scale, Blocks blocks, const Making& making);
-// A pair of registers each. To be done before new scores overwrite the old.
-Errands late_conversions(Builder& k, generator::Softmax softmax, Blocks blocks, int late);
 
 }  // namespace zyfa::schedules

@@ -11,10 +11,8 @@ using generator::Label;
 
 std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
-constexpr int code_unit_log2 = -133;  // a code of 1: bit 16 of a denormal
-constexpr float code_unit = 0x1p-133f;
-constexpr int code_shift = 16;
-constexpr int octave_shift = 130;  // an octave is 8 codes
+constexpr int code_unit_log2 = -133;  // of code_unit
+constexpr int octave_shift = 130;     // an octave is 8 codes
 constexpr std::uint32_t nan_code = 127;
 
 constexpr int e8m0_bias = 127, fp32_mantissa = 23;
@@ -132,7 +130,7 @@ void spread_between_lanes(Builder& k, V<1> largest, V<1> least) {
   k.v_min_f32(least, least, other[1]);
 }
 
-// A row's keys of two blocks are four groups: two lanes with 32 keys of each. A key that stands far above the largest
+// A row's keys of a block are two groups of 32, a lane's each. A key that stands far above the largest
 // of some group is followed by few as large, and its row has small weights that need the room below.
 // The first block's maximum becomes the row's largest score.
 void choose_code(Builder& k, const AttentionPlan& plan, Blocks blocks, V<1> chosen) {
@@ -218,11 +216,11 @@ void raise_folded_references(Builder& k, const AttentionPlan& plan, Blocks block
   k.v_mul_f32(shrink, -0x1p30f, shrink);
   k.v_exp_f32(shrink, shrink);
   for (int i = 0; i < 16; ++i) k.v_sub_f32(rows.bias[i], rows.bias[i], risen);
-  k.v_cmp_lt_f32(isa::vcc, furthest_rise, risen);
   k.settle();
   k.v_mul_f32(rows.total, shrink, rows.total);
   shrink_output(shrink);
   for (const V<32> s : ahead) lower_scores(k, s, risen);
+  k.v_cmp_lt_f32(isa::vcc, furthest_rise, risen);
   k.s_cbranch_vccz(near);
   // As in set_folded_reference: first the maximum, exactly, then its code.
   k.v_cndmask_b32(reference, 0, reference, rising);

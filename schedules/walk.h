@@ -1,4 +1,4 @@
-// What a wave of a two-wave ping-pong holds on its way along the keys, and how tiles of K and V come and go: three
+// What a wave holds on its way along the keys, and how tiles of K and V come and go: three
 // buffers in LDS, of which a trip reads two.
 #pragma once
 

@@ -99,11 +99,24 @@ TEST_CASE("Schedule: what is recorded is what the model says, and computes what 
     CHECK(judge(record.config, record.schedule) == record.clk);
     CHECK(judge(record.config, first) == record.default_clk);
     CHECK(record.problem == tuning_problem(record.config));
-    AttentionPlan plan = make_plan(record.config);
-    plan.schedule = record.schedule;
-    const EmulatedRun found = run(plan);
-    plan.schedule = defaults;
-    CHECK(same_bits(run(plan), found));
+    const EmulatedRun found = run(make_plan(record.config, record.schedule));
+    CHECK(same_bits(run(make_plan(record.config, defaults)), found));
+  }
+}
+
+TEST_CASE("Schedule: what is judged is the kernel that is asked for by name", "[schedule]") {
+  for (const ScoreScaling scaling : {ScoreScaling::multiply_add, ScoreScaling::folded}) {
+    AttentionConfig config{.causal = false, .score_scale = scaling};
+    const auto of = [&](const char* family) { return judge(config, default_schedule(family, config)); };
+    const MachineClk interleaved = of("interleaved"), ping_pong = of("ping-pong");
+    config.schedule = "interleaved";
+    CHECK(make_plan(config).workgroup_size() == 256);
+    CHECK(of("interleaved") == interleaved);
+    // Both keep the matrix pipe busy, and neither twice as long.
+    for (std::size_t m = 0; m < interleaved.size(); ++m) {
+      CHECK(interleaved[m] != ping_pong[m]);
+      CHECK(interleaved[m] < ping_pong[m] * 3 / 2);
+    }
   }
 }
 
