@@ -55,7 +55,7 @@ TEST_CASE("Assembly: another text gives other bytes", "[quick][assembly]") {
   CHECK(llvm_mc(changed) != generator::assemble(kernel.assembly, kernel.plan.symbol + ".s"));
 }
 
-TEST_CASE("Assembly: a code object decodes to the builder's program", "[quick][assembly]") {
+TEST_CASE("Assembly: a code object decodes to the builder's program", "[assembly]") {
   for (const generator::AttentionConfig& config : all_configurations()) {
     const generator::GeneratedKernel kernel = generator::generate(config, isa::Machine{});
     CAPTURE(kernel.plan.symbol, config.code_object_version);
