@@ -30,10 +30,11 @@ void multiply_one(Builder& k, const Walk& w, const Step& step, std::size_t i, st
   if (has_piece && step.pieces[i].memory) step.pieces[i].memory();
 }
 
-// Clocks from a matrix instruction on, as the pipe model counts them (docs/timing.md): one instruction a turn, and the
-// vector port and memory closed while A and B are read.
+// Clocks from a matrix instruction on, as the pipe model counts them on the nominal machine (docs/timing.md): one
+// instruction a turn, and the vector port and memory closed while scales, A and B are read, 16 bytes of 32 in a turn.
 int clk_since(std::span<const isa::Inst> code, std::size_t start) {
-  constexpr int turn = 4, port_held = 16;
+  const isa::Machine nominal;
+  const int turn = nominal.turn_clk, port_held = nominal.ld_scale_clk + nominal.matrix_read_clk + 2 * turn;
   int clk = 0, open = 0;
   for (const isa::Inst& inst : code.subspan(start)) {
     const isa::Class cls = isa::desc(inst.op).cls;

@@ -179,3 +179,47 @@ TEST_CASE("Builder: scopes give registers back, claims keep them", "[quick][buil
   CHECK(body.registers[0].text() == "s[0:1]");
   CHECK(body.registers[0].name == "arguments");
 }
+
+TEST_CASE("Builder: a strand is taken aside and woven where it is wanted", "[quick][builder]") {
+  const isa::Machine machine;
+  Builder k(machine);
+  const V<1> a = k.vgpr("a");
+  Strand strand;
+  V<1> held{}, next{};
+  {
+    const auto scope = k.scope();
+    strand = k.aside([&] {
+      const auto inner = k.scope();
+      held = k.vgpr("of the strand");
+      k.v_mov_b32(held, 1);
+      k.v_add_u32(a, held, a);
+    });
+    next = k.vgpr("of what it is woven into");
+    CHECK(k.code().empty());
+    CHECK(strand.size() == 2);
+    k.weave(strand, 0);
+    k.v_mov_b32(next, 2);
+    k.weave(strand, 1);
+  }
+  CHECK_FALSE(held == next);  // taken until the scope around ends
+  CHECK(k.vgpr("later") == held);
+  k.s_endpgm();
+  CHECK(lines(k.finish()) ==
+        std::vector<std::string>{"v_mov_b32_e32 v1, 1", "v_mov_b32_e32 v2, 2", "v_add_u32_e32 v0, v1, v0", "s_endpgm"});
+}
+
+TEST_CASE("Builder: what cannot be woven is refused", "[quick][builder]") {
+  CHECK(holds(refusal([](Builder& k) { k.aside([&] { k.here("top"); }); }), "label 'top' is bound in a strand"));
+  CHECK(holds(refusal([](Builder& k) {
+                const V<1> a = k.vgpr("a"), address = k.vgpr("address");
+                k.aside([&] { k.ds_read_b32(a, address); });
+              }),
+              "ds_read_b32 in a strand"));
+  CHECK(holds(refusal([](Builder& k) {
+                const V<1> a = k.vgpr("a"), address = k.vgpr("address");
+                const Token loaded = k.ds_read_b32(a, address);
+                k.aside([&] { k.wait(loaded); });
+              }),
+              "a wait in a strand"));
+  CHECK(holds(refusal([](Builder& k) { k.aside([&] { k.aside([] {}); }); }), "a strand within a strand"));
+}
