@@ -94,7 +94,7 @@ TEST_CASE("zyfa-gen's other outputs", "[quick][commands]") {
         nlohmann::json::parse(gen({"--head-dim", "128", "--schedule", "ping-pong", "--json"}, directory.path()).out);
     CHECK(json.at("symbol") == "zyfa_fwd_hd128_fp8_e4m3fn_lean_causal_ping_pong_gfx950");
     CHECK(json.at("schedule").at("family") == "ping-pong");
-    CHECK(json.at("schedule").at("chosen") == "by name");
+    CHECK(json.at("schedule").at("chosen") == "by name: the least score of what is recorded");
   }
   SECTION("--tune, cut short") {
     const ProcessResult result = gen({"--tune", "--head-dim", "128", "--time-budget", "0", "--json"}, directory.path());
@@ -139,7 +139,12 @@ TEST_CASE("zyfa-gen refuses in one line and leaves nothing", "[quick][commands]"
   refused({"--head-dim", "128", "--softmax", "hard"}, {"hard", "accepted", "lean, exact"});
   refused({"--head-dim", "128", "--schedule", "fast"}, {"fast", "accepted: auto, ping-pong"});
   refused({"--head-dim", "128", "--time-budget", "5"}, {"--time-budget", "--tune"});
-  refused({"--tune", "--head-dim", "128", "--time-budget", "-5"}, {"-5", "negative"});
+  refused({"--tune", "--head-dim", "128", "--time-budget", "-5"}, {"-5", "accepted: 0 to"});
+  refused({"--tune", "--head-dim", "128", "--time-budget", "inf"}, {"inf", "accepted: 0 to"});
+  refused({"--tune", "--head-dim", "128", "--skip-zero-blocks"}, {"--skip-zero-blocks", "--tune"});
+  refused({"--tune", "--head-dim", "128", "--q-dtype", "bf16"}, {"--q-dtype", "--tune"});
+  refused({"--head-dim", "128", "--softmax", "exact", "--schedule", "interleaved"}, {"interleaved", "accepted"});
+  refused({"--head-dim", "128", "--score-scale", "folded", "--lse"}, {"folded", "log-sum-exp"});
   refused({"--tune", "--head-dim", "128", "--machine", "optimistic"}, {"--tune", "--machine"});
   refused({"--tune"}, {"--head-dim", "--config"});
   refused({"--head-dim", "128", "--cov", "4"}, {"4", "accepted", "5, 6"});
