@@ -678,8 +678,8 @@ second_tile:
   v_mov_b32_e32 v115, 0
   .loc 2 101 0
   v_mov_b32_e32 v111, 0x4b00007f                                         ; schedules/softmax.cpp:101
-  .loc 6 72 0
-  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:72
+  .loc 6 74 0
+  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:74
   v_mov_b32_e32 v119, 0
   v_mov_b32_e32 v120, 0
   v_mov_b32_e32 v121, 0
@@ -1097,10 +1097,10 @@ tile_unneeded_3:
   .loc 8 235 0
   s_barrier                                                              ; schedules/ping_pong.cpp:235
 other_group:
-  .loc 8 273 0
-  s_cmp_eq_u32 s49, 0                                                    ; schedules/ping_pong.cpp:273
-  .loc 8 274 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:274
+  .loc 8 260 0
+  s_cmp_eq_u32 s49, 0                                                    ; schedules/ping_pong.cpp:260
+  .loc 8 261 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:261
   .loc 8 212 0
   s_barrier                                                              ; schedules/ping_pong.cpp:212
   .loc 5 206 0
@@ -1119,18 +1119,18 @@ other_group:
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 6 110 0
-  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:112
-  .loc 6 115 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
-  .loc 6 116 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:114
   .loc 6 117 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:117
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:117
+  .loc 6 118 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:118
+  .loc 6 119 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:119
   .loc 6 52 0
   v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
@@ -1181,20 +1181,20 @@ other_group:
   v_cndmask_b32_e64 v21, v194, v101, s[72:73]
   v_cndmask_b32_e64 v22, v194, v102, s[74:75]
   v_cndmask_b32_e64 v23, v194, v103, s[76:77]
-  .loc 6 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 6 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done                                                    ; schedules/products.cpp:121
+  .loc 6 123 0
+  s_branch block_done                                                    ; schedules/products.cpp:123
 block_seen:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 124 0
-  s_branch block_done                                                    ; schedules/products.cpp:124
-block_hidden:
   .loc 6 126 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
+  s_branch block_done                                                    ; schedules/products.cpp:126
+block_hidden:
+  .loc 6 128 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:128
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -1225,18 +1225,18 @@ block_done:
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 6 110 0
-  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:112
-  .loc 6 115 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
-  .loc 6 116 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:114
   .loc 6 117 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:117
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:117
+  .loc 6 118 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:118
+  .loc 6 119 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:119
   .loc 6 52 0
   v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
@@ -1289,20 +1289,20 @@ block_done:
   v_cndmask_b32_e64 v37, v194, v101, s[72:73]
   v_cndmask_b32_e64 v38, v194, v102, s[74:75]
   v_cndmask_b32_e64 v39, v194, v103, s[76:77]
-  .loc 6 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 6 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:121
+  .loc 6 123 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:123
 block_seen_2:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 124 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:124
-block_hidden_2:
   .loc 6 126 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_2                                                  ; schedules/products.cpp:126
+block_hidden_2:
+  .loc 6 128 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -1325,12 +1325,12 @@ block_done_2:
   ds_read_b128 a[28:31], v117 offset:8352                                ; schedules/tiles.cpp:207
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 6 110 0
-  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:112
+  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:114
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
@@ -1353,12 +1353,12 @@ block_done_3:
 tile_unneeded_4:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:112
+  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:114
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
@@ -1368,18 +1368,18 @@ block_done_4:
   ds_read_b128 a[20:23], v117 offset:12512                               ; schedules/tiles.cpp:207
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:112
-  .loc 6 115 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
-  .loc 6 116 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:114
   .loc 6 117 0
-  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:117
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:117
+  .loc 6 118 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:118
+  .loc 6 119 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:119
   .loc 6 52 0
   v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
@@ -1432,20 +1432,20 @@ block_done_4:
   v_cndmask_b32_e64 v53, v194, v101, s[72:73]
   v_cndmask_b32_e64 v54, v194, v102, s[74:75]
   v_cndmask_b32_e64 v55, v194, v103, s[76:77]
-  .loc 6 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 6 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:121
+  .loc 6 123 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:123
 block_seen_3:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 124 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:124
-block_hidden_5:
   .loc 6 126 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_5                                                  ; schedules/products.cpp:126
+block_hidden_5:
+  .loc 6 128 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -1483,18 +1483,18 @@ block_done_5:
 tile_unneeded_5:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:112
-  .loc 6 115 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
-  .loc 6 116 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:114
   .loc 6 117 0
-  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:117
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:117
+  .loc 6 118 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:118
+  .loc 6 119 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:119
   .loc 6 52 0
   v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
@@ -1547,20 +1547,20 @@ tile_unneeded_5:
   v_cndmask_b32_e64 v69, v194, v101, s[72:73]
   v_cndmask_b32_e64 v70, v194, v102, s[74:75]
   v_cndmask_b32_e64 v71, v194, v103, s[76:77]
-  .loc 6 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 6 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:121
+  .loc 6 123 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:123
 block_seen_4:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 124 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:124
-block_hidden_6:
   .loc 6 126 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_6                                                  ; schedules/products.cpp:126
+block_hidden_6:
+  .loc 6 128 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -1579,12 +1579,12 @@ block_hidden_6:
 block_done_6:
   .loc 7 230 0
   s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:112
+  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:114
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
@@ -1594,12 +1594,12 @@ block_done_7:
   s_addc_u32 s53, s53, 0                                                 ; schedules/tiles.cpp:179
   .loc 7 230 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:112
+  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:114
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
@@ -1655,16 +1655,16 @@ tile_unneeded_7:
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
   s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 117 0
-  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:117
-  .loc 7 118 0
-  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:118
-  .loc 7 119 0
-  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:119
-  .loc 7 120 0
-  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:120
-  .loc 7 121 0
-  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:121
+  .loc 7 159 0
+  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:159
+  .loc 7 163 0
+  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:163
+  .loc 7 164 0
+  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:164
+  .loc 7 167 0
+  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:167
+  .loc 7 168 0
+  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:168
   .loc 7 235 0
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 7 236 0
@@ -2181,16 +2181,16 @@ tile_unneeded_11:
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
   s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 117 0
-  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:117
-  .loc 7 118 0
-  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:118
-  .loc 7 119 0
-  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:119
-  .loc 7 120 0
-  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:120
-  .loc 7 121 0
-  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:121
+  .loc 7 159 0
+  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:159
+  .loc 7 163 0
+  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:163
+  .loc 7 164 0
+  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:164
+  .loc 7 167 0
+  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:167
+  .loc 7 168 0
+  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:168
   .loc 7 235 0
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 7 236 0
@@ -2456,8 +2456,8 @@ references_rise:
   v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:284
   .loc 2 285 0
   s_nop 0                                                                ; schedules/softmax.cpp:285
-  .loc 6 79 0
-  v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:79
+  .loc 6 81 0
+  v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:81
   v_mul_f32_e32 v119, v194, v119
   v_mul_f32_e32 v120, v194, v120
   v_mul_f32_e32 v121, v194, v121
@@ -2730,18 +2730,18 @@ edge_tiles:
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 6 110 0
-  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:112
-  .loc 6 115 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
-  .loc 6 116 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:114
   .loc 6 117 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:117
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:117
+  .loc 6 118 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:118
+  .loc 6 119 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:119
   .loc 6 52 0
   v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
@@ -2792,20 +2792,20 @@ edge_tiles:
   v_cndmask_b32_e64 v21, v194, v101, s[72:73]
   v_cndmask_b32_e64 v22, v194, v102, s[74:75]
   v_cndmask_b32_e64 v23, v194, v103, s[76:77]
-  .loc 6 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 6 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:121
+  .loc 6 123 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:123
 block_seen_5:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 124 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:124
-block_hidden_9:
   .loc 6 126 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
+  s_branch block_done_9                                                  ; schedules/products.cpp:126
+block_hidden_9:
+  .loc 6 128 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:128
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -2833,18 +2833,18 @@ block_done_9:
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 6 110 0
-  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:112
-  .loc 6 115 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
-  .loc 6 116 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:114
   .loc 6 117 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:117
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:117
+  .loc 6 118 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:118
+  .loc 6 119 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:119
   .loc 6 52 0
   v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
@@ -2897,20 +2897,20 @@ block_done_9:
   v_cndmask_b32_e64 v37, v194, v101, s[72:73]
   v_cndmask_b32_e64 v38, v194, v102, s[74:75]
   v_cndmask_b32_e64 v39, v194, v103, s[76:77]
-  .loc 6 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 6 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:121
+  .loc 6 123 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:123
 block_seen_6:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 124 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:124
-block_hidden_10:
   .loc 6 126 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_10                                                 ; schedules/products.cpp:126
+block_hidden_10:
+  .loc 6 128 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -2941,12 +2941,12 @@ block_done_10:
   s_mul_i32 s54, s54, s22                                                ; schedules/tiles.cpp:144
   .loc 7 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 6 110 0
-  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:112
+  s_add_u32 s68, s64, 0                                                  ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:114
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_11:
@@ -2956,12 +2956,12 @@ block_done_11:
   ds_read_b128 a[36:39], v117 offset:8864                                ; schedules/tiles.cpp:207
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:112
+  s_add_u32 s68, s64, 32                                                 ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:114
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_12:
@@ -2984,18 +2984,18 @@ block_done_12:
 tile_unneeded_12:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:112
-  .loc 6 115 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
-  .loc 6 116 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:114
   .loc 6 117 0
-  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:117
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:117
+  .loc 6 118 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:118
+  .loc 6 119 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:119
   .loc 6 52 0
   v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
@@ -3048,20 +3048,20 @@ tile_unneeded_12:
   v_cndmask_b32_e64 v53, v194, v101, s[72:73]
   v_cndmask_b32_e64 v54, v194, v102, s[74:75]
   v_cndmask_b32_e64 v55, v194, v103, s[76:77]
-  .loc 6 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 6 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:121
+  .loc 6 123 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:123
 block_seen_7:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 124 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:124
-block_hidden_13:
   .loc 6 126 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_13                                                 ; schedules/products.cpp:126
+block_hidden_13:
+  .loc 6 128 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -3084,18 +3084,18 @@ block_done_13:
   ds_read_b128 a[28:31], v117 offset:13024                               ; schedules/tiles.cpp:207
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:112
-  .loc 6 115 0
-  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:115
-  .loc 6 116 0
-  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:116
+  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:114
   .loc 6 117 0
-  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:117
+  s_add_u32 s68, s68, 32                                                 ; schedules/products.cpp:117
+  .loc 6 118 0
+  s_cmp_le_u32 s68, s48                                                  ; schedules/products.cpp:118
+  .loc 6 119 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:119
   .loc 6 52 0
   v_mov_b32_e32 v194, 0xff800000                                         ; schedules/products.cpp:52
   .loc 6 53 0
@@ -3148,20 +3148,20 @@ block_done_13:
   v_cndmask_b32_e64 v69, v194, v101, s[72:73]
   v_cndmask_b32_e64 v70, v194, v102, s[74:75]
   v_cndmask_b32_e64 v71, v194, v103, s[76:77]
-  .loc 6 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 6 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 121 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:121
+  .loc 6 123 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:123
 block_seen_8:
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 6 124 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:124
-block_hidden_14:
   .loc 6 126 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_14                                                 ; schedules/products.cpp:126
+block_hidden_14:
+  .loc 6 128 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -3200,12 +3200,12 @@ block_done_14:
 tile_unneeded_13:
   .loc 7 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:112
+  s_add_u32 s68, s64, 64                                                 ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:114
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
@@ -3216,12 +3216,12 @@ block_done_15:
   ds_read_b64_tr_b8 a[22:23], v182 offset:800
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 6 110 0
-  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:110
-  .loc 6 111 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:111
   .loc 6 112 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:112
+  s_add_u32 s68, s64, 0x60                                               ; schedules/products.cpp:112
+  .loc 6 113 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:113
+  .loc 6 114 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:114
   .loc 6 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_16:
@@ -3299,12 +3299,12 @@ block_done_16:
 tile_unneeded_14:
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 6 163 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
-  .loc 6 164 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:165
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:165
+  .loc 6 166 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:166
+  .loc 6 167 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:167
   .loc 2 132 0
   v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:132
   .loc 6 25 0
@@ -3317,12 +3317,12 @@ half_hidden:
   ds_read_b64_tr_b8 a[22:23], v182 offset:9184
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 6 163 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
-  .loc 6 164 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:165
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:165
+  .loc 6 166 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:166
+  .loc 6 167 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:167
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_2:
@@ -3347,23 +3347,23 @@ half_hidden_2:
 tile_unneeded_15:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 163 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
-  .loc 6 164 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:165
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:165
+  .loc 6 166 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:166
+  .loc 6 167 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:167
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_3:
   .loc 7 230 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
-  .loc 6 163 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
-  .loc 6 164 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:165
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:165
+  .loc 6 166 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:166
+  .loc 6 167 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:167
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[16:23], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_4:
@@ -3375,16 +3375,16 @@ half_hidden_4:
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
   s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 117 0
-  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:117
-  .loc 7 118 0
-  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:118
-  .loc 7 119 0
-  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:119
-  .loc 7 120 0
-  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:120
-  .loc 7 121 0
-  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:121
+  .loc 7 159 0
+  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:159
+  .loc 7 163 0
+  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:163
+  .loc 7 164 0
+  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:164
+  .loc 7 167 0
+  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:167
+  .loc 7 168 0
+  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:168
   .loc 7 235 0
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 7 236 0
@@ -3650,8 +3650,8 @@ references_rise_2:
   v_exp_f32_e64 v194, -v194                                              ; schedules/softmax.cpp:284
   .loc 2 285 0
   s_nop 0                                                                ; schedules/softmax.cpp:285
-  .loc 6 79 0
-  v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:79
+  .loc 6 81 0
+  v_mul_f32_e32 v118, v194, v118                                         ; schedules/products.cpp:81
   v_mul_f32_e32 v119, v194, v119
   v_mul_f32_e32 v120, v194, v120
   v_mul_f32_e32 v121, v194, v121
@@ -3996,12 +3996,12 @@ edge_tiles_done:
 tile_unneeded_16:
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 6 163 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
-  .loc 6 164 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:165
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:165
+  .loc 6 166 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:166
+  .loc 6 167 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:167
   .loc 2 132 0
   v_smfmac_f32_16x16x128_fp8_fp8 v[112:115], v[186:189], v[80:87], v190  ; schedules/softmax.cpp:132
   .loc 6 25 0
@@ -4014,12 +4014,12 @@ half_hidden_5:
   ds_read_b64_tr_b8 a[30:31], v182 offset:9184
   .loc 7 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 6 163 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
-  .loc 6 164 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:165
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:165
+  .loc 6 166 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:166
+  .loc 6 167 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:167
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[32:39], v[80:87], v[134:149], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_6:
@@ -4040,23 +4040,23 @@ half_hidden_6:
 tile_unneeded_17:
   .loc 7 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 6 163 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
-  .loc 6 164 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:165
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:165
+  .loc 6 166 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:166
+  .loc 6 167 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:167
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[16:23], v[80:87], v[150:165], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_7:
   .loc 7 230 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
-  .loc 6 163 0
-  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:163
-  .loc 6 164 0
-  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:164
   .loc 6 165 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:165
+  s_sub_u32 s68, s64, 64                                                 ; schedules/products.cpp:165
+  .loc 6 166 0
+  s_cmp_lt_u32 s68, s49                                                  ; schedules/products.cpp:166
+  .loc 6 167 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:167
   .loc 6 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[166:181], a[24:31], v[80:87], v[166:181], v2, v111 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_8:
@@ -4123,11 +4123,11 @@ tile_unneeded_19:
   .loc 2 196 0
   v_mov_b32_e32 v106, 0                                                  ; schedules/softmax.cpp:196
   v_mov_b32_e32 v112, 0
-  .loc 8 276 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:276
+  .loc 8 263 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:263
 sees_nothing:
-  .loc 8 278 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:278
+  .loc 8 265 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:265
   .loc 7 21 0
   s_sub_u32 s68, s41, s64                                                ; schedules/walk.cpp:21
   .loc 7 22 0
@@ -4228,16 +4228,16 @@ tiles_of_other_waves:
   s_sub_u32 s68, 0x18600, s65                                            ; schedules/walk.cpp:12
   .loc 7 13 0
   s_sub_u32 s68, s68, s66                                                ; schedules/walk.cpp:13
-  .loc 7 117 0
-  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:117
-  .loc 7 118 0
-  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:118
-  .loc 7 119 0
-  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:119
-  .loc 7 120 0
-  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:120
-  .loc 7 121 0
-  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:121
+  .loc 7 159 0
+  s_mov_b32 s66, s65                                                     ; schedules/walk.cpp:159
+  .loc 7 163 0
+  s_mov_b32 s65, s68                                                     ; schedules/walk.cpp:163
+  .loc 7 164 0
+  s_add_u32 s64, s64, 0x80                                               ; schedules/walk.cpp:164
+  .loc 7 167 0
+  v_add_u32_e32 v117, s65, v191                                          ; schedules/walk.cpp:167
+  .loc 7 168 0
+  v_add_u32_e32 v182, s66, v192                                          ; schedules/walk.cpp:168
   .loc 7 187 0
   s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:187
   .loc 7 188 0

@@ -643,8 +643,8 @@ order_of_the_grid:
   v_mov_b32_e32 v117, 0
   .loc 2 101 0
   v_mov_b32_e32 v112, 0x4b00007f                                         ; schedules/softmax.cpp:101
-  .loc 5 72 0
-  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:72
+  .loc 5 74 0
+  v_mov_b32_e32 v118, 0                                                  ; schedules/products.cpp:74
   v_mov_b32_e32 v119, 0
   v_mov_b32_e32 v120, 0
   v_mov_b32_e32 v121, 0
@@ -1062,10 +1062,10 @@ tile_unneeded_3:
   .loc 7 235 0
   s_barrier                                                              ; schedules/ping_pong.cpp:235
 other_group:
-  .loc 7 273 0
-  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:273
-  .loc 7 274 0
-  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:274
+  .loc 7 260 0
+  s_cmp_eq_u32 s48, 0                                                    ; schedules/ping_pong.cpp:260
+  .loc 7 261 0
+  s_cbranch_scc1 sees_nothing                                            ; schedules/ping_pong.cpp:261
   .loc 7 212 0
   s_barrier                                                              ; schedules/ping_pong.cpp:212
   .loc 4 206 0
@@ -1084,18 +1084,18 @@ other_group:
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 6 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_hidden                                            ; schedules/products.cpp:114
   .loc 5 117 0
-  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:117
+  .loc 5 118 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:118
+  .loc 5 119 0
+  s_cbranch_scc1 block_seen                                              ; schedules/products.cpp:119
   .loc 5 52 0
   v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
@@ -1146,20 +1146,20 @@ other_group:
   v_cndmask_b32_e64 v21, v195, v101, s[70:71]
   v_cndmask_b32_e64 v22, v195, v102, s[72:73]
   v_cndmask_b32_e64 v23, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done                                                    ; schedules/products.cpp:121
+  .loc 5 123 0
+  s_branch block_done                                                    ; schedules/products.cpp:123
 block_seen:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done                                                    ; schedules/products.cpp:124
-block_hidden:
   .loc 5 126 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
+  s_branch block_done                                                    ; schedules/products.cpp:126
+block_hidden:
+  .loc 5 128 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:128
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -1182,18 +1182,18 @@ block_done:
   ds_read_b128 a[20:23], v182 offset:4704                                ; schedules/tiles.cpp:207
   .loc 6 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 5 110 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_hidden_2                                          ; schedules/products.cpp:114
   .loc 5 117 0
-  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:117
+  .loc 5 118 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:118
+  .loc 5 119 0
+  s_cbranch_scc1 block_seen_2                                            ; schedules/products.cpp:119
   .loc 5 52 0
   v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
@@ -1246,20 +1246,20 @@ block_done:
   v_cndmask_b32_e64 v37, v195, v101, s[70:71]
   v_cndmask_b32_e64 v38, v195, v102, s[72:73]
   v_cndmask_b32_e64 v39, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:121
+  .loc 5 123 0
+  s_branch block_done_2                                                  ; schedules/products.cpp:123
 block_seen_2:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_2                                                  ; schedules/products.cpp:124
-block_hidden_2:
   .loc 5 126 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_2                                                  ; schedules/products.cpp:126
+block_hidden_2:
+  .loc 5 128 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -1282,12 +1282,12 @@ block_done_2:
   ds_read_b128 a[28:31], v182 offset:8352                                ; schedules/tiles.cpp:207
   .loc 6 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:112
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_done_3                                            ; schedules/products.cpp:114
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_3:
@@ -1297,12 +1297,12 @@ block_done_3:
   ds_read_b128 a[36:39], v182 offset:8864                                ; schedules/tiles.cpp:207
   .loc 6 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:112
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_done_4                                            ; schedules/products.cpp:114
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_4:
@@ -1312,18 +1312,18 @@ block_done_4:
   ds_read_b128 a[20:23], v182 offset:12512                               ; schedules/tiles.cpp:207
   .loc 6 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_hidden_5                                          ; schedules/products.cpp:114
   .loc 5 117 0
-  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:117
+  .loc 5 118 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:118
+  .loc 5 119 0
+  s_cbranch_scc1 block_seen_3                                            ; schedules/products.cpp:119
   .loc 5 52 0
   v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
@@ -1376,20 +1376,20 @@ block_done_4:
   v_cndmask_b32_e64 v53, v195, v101, s[70:71]
   v_cndmask_b32_e64 v54, v195, v102, s[72:73]
   v_cndmask_b32_e64 v55, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:121
+  .loc 5 123 0
+  s_branch block_done_5                                                  ; schedules/products.cpp:123
 block_seen_3:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_5                                                  ; schedules/products.cpp:124
-block_hidden_5:
   .loc 5 126 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_5                                                  ; schedules/products.cpp:126
+block_hidden_5:
+  .loc 5 128 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -1412,18 +1412,18 @@ block_done_5:
   ds_read_b128 a[28:31], v182 offset:13024                               ; schedules/tiles.cpp:207
   .loc 6 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_hidden_6                                          ; schedules/products.cpp:114
   .loc 5 117 0
-  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:117
+  .loc 5 118 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:118
+  .loc 5 119 0
+  s_cbranch_scc1 block_seen_4                                            ; schedules/products.cpp:119
   .loc 5 52 0
   v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
@@ -1476,20 +1476,20 @@ block_done_5:
   v_cndmask_b32_e64 v69, v195, v101, s[70:71]
   v_cndmask_b32_e64 v70, v195, v102, s[72:73]
   v_cndmask_b32_e64 v71, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:121
+  .loc 5 123 0
+  s_branch block_done_6                                                  ; schedules/products.cpp:123
 block_seen_4:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_6                                                  ; schedules/products.cpp:124
-block_hidden_6:
   .loc 5 126 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_6                                                  ; schedules/products.cpp:126
+block_hidden_6:
+  .loc 5 128 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -1508,23 +1508,23 @@ block_hidden_6:
 block_done_6:
   .loc 6 230 0
   s_waitcnt lgkmcnt(2)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:112
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_done_7                                            ; schedules/products.cpp:114
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_7:
   .loc 6 230 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:112
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_done_8                                            ; schedules/products.cpp:114
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_8:
@@ -1598,16 +1598,16 @@ tile_unneeded_5:
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
   s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
-  .loc 6 117 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:117
-  .loc 6 118 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:118
-  .loc 6 119 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:119
-  .loc 6 120 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:120
-  .loc 6 121 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:121
+  .loc 6 159 0
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:159
+  .loc 6 163 0
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:163
+  .loc 6 164 0
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:164
+  .loc 6 167 0
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:167
+  .loc 6 168 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:168
   .loc 6 235 0
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 6 236 0
@@ -2353,16 +2353,16 @@ tile_unneeded_7:
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
   s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
-  .loc 6 117 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:117
-  .loc 6 118 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:118
-  .loc 6 119 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:119
-  .loc 6 120 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:120
-  .loc 6 121 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:121
+  .loc 6 159 0
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:159
+  .loc 6 163 0
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:163
+  .loc 6 164 0
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:164
+  .loc 6 167 0
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:167
+  .loc 6 168 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:168
   .loc 6 235 0
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 6 236 0
@@ -2799,8 +2799,8 @@ references_rise:
   v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:284
   .loc 2 285 0
   s_nop 0                                                                ; schedules/softmax.cpp:285
-  .loc 5 79 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
+  .loc 5 81 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:81
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -3274,18 +3274,18 @@ whole_tiles_done:
   s_setprio 1                                                            ; schedules/walk.cpp:217
   .loc 6 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_hidden_9                                          ; schedules/products.cpp:114
   .loc 5 117 0
-  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:117
+  .loc 5 118 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:118
+  .loc 5 119 0
+  s_cbranch_scc1 block_seen_5                                            ; schedules/products.cpp:119
   .loc 5 52 0
   v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
@@ -3336,20 +3336,20 @@ whole_tiles_done:
   v_cndmask_b32_e64 v21, v195, v101, s[70:71]
   v_cndmask_b32_e64 v22, v195, v102, s[72:73]
   v_cndmask_b32_e64 v23, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:121
+  .loc 5 123 0
+  s_branch block_done_9                                                  ; schedules/products.cpp:123
 block_seen_5:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[16:23], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_9                                                  ; schedules/products.cpp:124
-block_hidden_9:
   .loc 5 126 0
-  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:126
+  s_branch block_done_9                                                  ; schedules/products.cpp:126
+block_hidden_9:
+  .loc 5 128 0
+  v_mov_b32_e32 v8, 0xff800000                                           ; schedules/products.cpp:128
   v_mov_b32_e32 v9, 0xff800000
   v_mov_b32_e32 v10, 0xff800000
   v_mov_b32_e32 v11, 0xff800000
@@ -3377,18 +3377,18 @@ block_done_9:
   v_ashr_pk_u8_i32 v81, v46, v47, 16 op_sel:[0,0,0,1]
   .loc 6 228 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:228
-  .loc 5 110 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_hidden_10                                         ; schedules/products.cpp:114
   .loc 5 117 0
-  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:117
+  .loc 5 118 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:118
+  .loc 5 119 0
+  s_cbranch_scc1 block_seen_6                                            ; schedules/products.cpp:119
   .loc 5 52 0
   v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
@@ -3441,20 +3441,20 @@ block_done_9:
   v_cndmask_b32_e64 v37, v195, v101, s[70:71]
   v_cndmask_b32_e64 v38, v195, v102, s[72:73]
   v_cndmask_b32_e64 v39, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:121
+  .loc 5 123 0
+  s_branch block_done_10                                                 ; schedules/products.cpp:123
 block_seen_6:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_10                                                 ; schedules/products.cpp:124
-block_hidden_10:
   .loc 5 126 0
-  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_10                                                 ; schedules/products.cpp:126
+block_hidden_10:
+  .loc 5 128 0
+  v_mov_b32_e32 v24, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v25, 0xff800000
   v_mov_b32_e32 v26, 0xff800000
   v_mov_b32_e32 v27, 0xff800000
@@ -3483,12 +3483,12 @@ block_done_10:
   v_ashr_pk_u8_i32 v83, v54, v55, 16 op_sel:[0,0,0,1]
   .loc 6 228 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:228
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:112
+  s_add_u32 s67, s63, 0                                                  ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_done_11                                           ; schedules/products.cpp:114
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], a[32:39], a[8:15], v[8:23], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_11:
@@ -3503,12 +3503,12 @@ block_done_11:
   v_ashr_pk_u8_i32 v85, v62, v63, 16 op_sel:[0,0,0,1]
   .loc 6 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:112
+  s_add_u32 s67, s63, 32                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_done_12                                           ; schedules/products.cpp:114
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[24:39], a[16:23], a[8:15], v[24:39], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_12:
@@ -3532,18 +3532,18 @@ block_done_12:
   ds_read_b128 a[28:31], v182 offset:8864                                ; schedules/tiles.cpp:207
   .loc 6 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_hidden_13                                         ; schedules/products.cpp:114
   .loc 5 117 0
-  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:117
+  .loc 5 118 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:118
+  .loc 5 119 0
+  s_cbranch_scc1 block_seen_7                                            ; schedules/products.cpp:119
   .loc 5 52 0
   v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
@@ -3596,20 +3596,20 @@ block_done_12:
   v_cndmask_b32_e64 v53, v195, v101, s[70:71]
   v_cndmask_b32_e64 v54, v195, v102, s[72:73]
   v_cndmask_b32_e64 v55, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[0:7], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:121
+  .loc 5 123 0
+  s_branch block_done_13                                                 ; schedules/products.cpp:123
 block_seen_7:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[32:39], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_13                                                 ; schedules/products.cpp:124
-block_hidden_13:
   .loc 5 126 0
-  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_13                                                 ; schedules/products.cpp:126
+block_hidden_13:
+  .loc 5 128 0
+  v_mov_b32_e32 v40, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v41, 0xff800000
   v_mov_b32_e32 v42, 0xff800000
   v_mov_b32_e32 v43, 0xff800000
@@ -3641,18 +3641,18 @@ block_done_13:
   ds_read_b128 a[20:23], v182 offset:12512                               ; schedules/tiles.cpp:207
   .loc 6 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:112
-  .loc 5 115 0
-  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:115
-  .loc 5 116 0
-  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:116
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_hidden_14                                         ; schedules/products.cpp:114
   .loc 5 117 0
-  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:117
+  s_add_u32 s67, s67, 32                                                 ; schedules/products.cpp:117
+  .loc 5 118 0
+  s_cmp_le_u32 s67, s47                                                  ; schedules/products.cpp:118
+  .loc 5 119 0
+  s_cbranch_scc1 block_seen_8                                            ; schedules/products.cpp:119
   .loc 5 52 0
   v_mov_b32_e32 v195, 0xff800000                                         ; schedules/products.cpp:52
   .loc 5 53 0
@@ -3705,20 +3705,20 @@ block_done_13:
   v_cndmask_b32_e64 v69, v195, v101, s[70:71]
   v_cndmask_b32_e64 v70, v195, v102, s[72:73]
   v_cndmask_b32_e64 v71, v195, v103, s[74:75]
-  .loc 5 119 0
-  s_nop 1                                                                ; schedules/products.cpp:119
+  .loc 5 121 0
+  s_nop 1                                                                ; schedules/products.cpp:121
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 121 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:121
+  .loc 5 123 0
+  s_branch block_done_14                                                 ; schedules/products.cpp:123
 block_seen_8:
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[24:31], a[0:7], v[88:103], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
-  .loc 5 124 0
-  s_branch block_done_14                                                 ; schedules/products.cpp:124
-block_hidden_14:
   .loc 5 126 0
-  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:126
+  s_branch block_done_14                                                 ; schedules/products.cpp:126
+block_hidden_14:
+  .loc 5 128 0
+  v_mov_b32_e32 v56, 0xff800000                                          ; schedules/products.cpp:128
   v_mov_b32_e32 v57, 0xff800000
   v_mov_b32_e32 v58, 0xff800000
   v_mov_b32_e32 v59, 0xff800000
@@ -3750,12 +3750,12 @@ block_done_14:
   ds_read_b128 a[36:39], v182 offset:13024                               ; schedules/tiles.cpp:207
   .loc 6 230 0
   s_waitcnt lgkmcnt(6)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:112
+  s_add_u32 s67, s63, 64                                                 ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_done_15                                           ; schedules/products.cpp:114
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[40:55], a[16:23], a[8:15], v[40:55], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_15:
@@ -3777,12 +3777,12 @@ block_done_15:
   ds_read_b64_tr_b8 a[30:31], v183 offset:9120
   .loc 6 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 5 110 0
-  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:110
-  .loc 5 111 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:111
   .loc 5 112 0
-  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:112
+  s_add_u32 s67, s63, 0x60                                               ; schedules/products.cpp:112
+  .loc 5 113 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:113
+  .loc 5 114 0
+  s_cbranch_scc0 block_done_16                                           ; schedules/products.cpp:114
   .loc 5 17 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[56:71], a[32:39], a[8:15], v[56:71], v2, v2 op_sel_hi:[0,0,0] ; schedules/products.cpp:17
 block_done_16:
@@ -3793,12 +3793,12 @@ block_done_16:
   ds_read_b64_tr_b8 a[38:39], v183 offset:9152
   .loc 6 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
-  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:165
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:165
+  .loc 5 166 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:166
+  .loc 5 167 0
+  s_cbranch_scc0 half_hidden                                             ; schedules/products.cpp:167
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[16:23], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden:
@@ -3809,34 +3809,34 @@ half_hidden:
   ds_read_b64_tr_b8 a[22:23], v183 offset:9184
   .loc 6 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
-  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:165
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:165
+  .loc 5 166 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:166
+  .loc 5 167 0
+  s_cbranch_scc0 half_hidden_2                                           ; schedules/products.cpp:167
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[24:31], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_2:
   .loc 6 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
-  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:165
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:165
+  .loc 5 166 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:166
+  .loc 5 167 0
+  s_cbranch_scc0 half_hidden_3                                           ; schedules/products.cpp:167
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[32:39], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_3:
   .loc 6 230 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
-  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:165
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:165
+  .loc 5 166 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:166
+  .loc 5 167 0
+  s_cbranch_scc0 half_hidden_4                                           ; schedules/products.cpp:167
   .loc 2 132 0
   v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
   .loc 5 25 0
@@ -3884,16 +3884,16 @@ half_hidden_4:
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
   s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
-  .loc 6 117 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:117
-  .loc 6 118 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:118
-  .loc 6 119 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:119
-  .loc 6 120 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:120
-  .loc 6 121 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:121
+  .loc 6 159 0
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:159
+  .loc 6 163 0
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:163
+  .loc 6 164 0
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:164
+  .loc 6 167 0
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:167
+  .loc 6 168 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:168
   .loc 6 235 0
   s_setprio 0                                                            ; schedules/walk.cpp:235
   .loc 6 236 0
@@ -4324,8 +4324,8 @@ references_rise_2:
   v_exp_f32_e64 v195, -v195                                              ; schedules/softmax.cpp:284
   .loc 2 285 0
   s_nop 0                                                                ; schedules/softmax.cpp:285
-  .loc 5 79 0
-  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:79
+  .loc 5 81 0
+  v_mul_f32_e32 v118, v195, v118                                         ; schedules/products.cpp:81
   v_mul_f32_e32 v119, v195, v119
   v_mul_f32_e32 v120, v195, v120
   v_mul_f32_e32 v121, v195, v121
@@ -4866,12 +4866,12 @@ no_tile_in_part:
   v_ashr_pk_u8_i32 v87, v70, v71, 16 op_sel:[0,0,0,1]
   .loc 6 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
-  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:165
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:165
+  .loc 5 166 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:166
+  .loc 5 167 0
+  s_cbranch_scc0 half_hidden_5                                           ; schedules/products.cpp:167
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[118:133], a[24:31], v[80:87], v[118:133], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_5:
@@ -4882,34 +4882,34 @@ half_hidden_5:
   ds_read_b64_tr_b8 a[30:31], v183 offset:9184
   .loc 6 230 0
   s_waitcnt lgkmcnt(8)                                                   ; schedules/walk.cpp:230
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
-  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:165
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:165
+  .loc 5 166 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:166
+  .loc 5 167 0
+  s_cbranch_scc0 half_hidden_6                                           ; schedules/products.cpp:167
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[134:149], a[32:39], v[80:87], v[134:149], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_6:
   .loc 6 230 0
   s_waitcnt lgkmcnt(4)                                                   ; schedules/walk.cpp:230
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
-  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:165
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:165
+  .loc 5 166 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:166
+  .loc 5 167 0
+  s_cbranch_scc0 half_hidden_7                                           ; schedules/products.cpp:167
   .loc 5 25 0
   v_mfma_scale_f32_32x32x64_f8f6f4 v[150:165], a[16:23], v[80:87], v[150:165], v2, v112 op_sel:[1,0,0] op_sel_hi:[0,0,0] ; schedules/products.cpp:25
 half_hidden_7:
   .loc 6 230 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/walk.cpp:230
-  .loc 5 163 0
-  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:163
-  .loc 5 164 0
-  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:164
   .loc 5 165 0
-  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:165
+  s_sub_u32 s67, s63, 64                                                 ; schedules/products.cpp:165
+  .loc 5 166 0
+  s_cmp_lt_u32 s67, s48                                                  ; schedules/products.cpp:166
+  .loc 5 167 0
+  s_cbranch_scc0 half_hidden_8                                           ; schedules/products.cpp:167
   .loc 2 132 0
   v_smfmac_f32_16x16x128_fp8_fp8 v[114:117], v[188:191], v[80:87], v187  ; schedules/softmax.cpp:132
   .loc 5 25 0
@@ -4929,11 +4929,11 @@ half_hidden_8:
   .loc 2 196 0
   v_mov_b32_e32 v108, 0                                                  ; schedules/softmax.cpp:196
   v_mov_b32_e32 v114, 0
-  .loc 7 276 0
-  s_branch seen_all                                                      ; schedules/ping_pong.cpp:276
+  .loc 7 263 0
+  s_branch seen_all                                                      ; schedules/ping_pong.cpp:263
 sees_nothing:
-  .loc 7 278 0
-  s_barrier                                                              ; schedules/ping_pong.cpp:278
+  .loc 7 265 0
+  s_barrier                                                              ; schedules/ping_pong.cpp:265
   .loc 6 21 0
   s_sub_u32 s67, s41, s63                                                ; schedules/walk.cpp:21
   .loc 6 22 0
@@ -5012,16 +5012,16 @@ tiles_of_other_waves:
   s_sub_u32 s67, 0x18600, s64                                            ; schedules/walk.cpp:12
   .loc 6 13 0
   s_sub_u32 s67, s67, s65                                                ; schedules/walk.cpp:13
-  .loc 6 117 0
-  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:117
-  .loc 6 118 0
-  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:118
-  .loc 6 119 0
-  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:119
-  .loc 6 120 0
-  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:120
-  .loc 6 121 0
-  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:121
+  .loc 6 159 0
+  s_mov_b32 s65, s64                                                     ; schedules/walk.cpp:159
+  .loc 6 163 0
+  s_mov_b32 s64, s67                                                     ; schedules/walk.cpp:163
+  .loc 6 164 0
+  s_add_u32 s63, s63, 0x80                                               ; schedules/walk.cpp:164
+  .loc 6 167 0
+  v_add_u32_e32 v182, s64, v192                                          ; schedules/walk.cpp:167
+  .loc 6 168 0
+  v_add_u32_e32 v183, s65, v193                                          ; schedules/walk.cpp:168
   .loc 6 187 0
   s_waitcnt vmcnt(0)                                                     ; schedules/walk.cpp:187
   .loc 6 188 0

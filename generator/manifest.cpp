@@ -45,8 +45,7 @@ ordered_json launch(const AttentionPlan& plan, const isa::Machine& machine) {
        {{"dies", machine.dies},
         {"meaning",
          "workgroup i of the n = x * y of a batch entry works on the one with the number (i mod dies) * floor(n / "
-         "dies) "
-         "+ min(i mod dies, n mod dies) + floor(i / dies), so that each die has heads of its own"}}},
+         "dies) + min(i mod dies, n mod dies) + floor(i / dies), so that each die has heads of its own"}}},
       {"dynamic_lds_bytes", 0},
       {"empty_grid", "seqlen_q = 0 has nothing to compute: do not launch"}};
 }
@@ -228,10 +227,10 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
             {"vgprs", body.vgprs},
             {"agprs", body.agprs},
             {"sgprs", body.sgprs},
-            {"waves_per_workgroup", plan.waves},
+            {"waves_per_workgroup", plan.waves()},
             {"waves_per_simd", waves_per_simd},
             {"instructions", body.program.code.size()}}},
-          {"tile", {{"queries_per_wave", plan.queries_per_wave}, {"keys", plan.keys_per_tile}}},
+          {"tile", {{"queries_per_wave", plan.queries_per_wave()}, {"keys", plan.keys_per_tile}}},
           {"register_map", register_map(body)},
           {"lds_map", lds_map(plan.lds)},
           {"skipping_ways", skipping_ways(body.program)},

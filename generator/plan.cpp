@@ -108,10 +108,6 @@ AttentionPlan make_plan(const AttentionConfig& config) {
 AttentionPlan make_plan(const AttentionConfig& config, const Schedule& schedule) {
   check(config);
   AttentionPlan plan{.config = config, .schedule = schedule, .lds = {}, .symbol = symbol_of(config)};
-  if (std::holds_alternative<Interleaved>(plan.schedule)) {
-    plan.waves = 4;
-    plan.queries_per_wave = 64;
-  }
   plan.lds = lds_plan(plan);
   // Lift and the room that a block's maximum may need above it share e4m3's range (users.md 0.2). Exponents of blocks
   // are the nearest, so the room is half an octave.

@@ -29,8 +29,6 @@ struct AttentionPlan {
   AttentionConfig config;
   Schedule schedule;
   std::optional<ScheduleRecord> record = {};  // that the schedule is from
-  int waves = 8;
-  int queries_per_wave = 32;
   int keys_per_tile = 128;
   // Probabilities are multiplied by 2^lift before rounding to e4m3, to keep the small ones out of the subnormals
   // (kernel.md 4). A weight at the row's reference is then exactly 2^lift.
@@ -55,10 +53,13 @@ struct AttentionPlan {
   int folded_code_of_lone_key = 120;
   int folded_lone_codes = 24;  // how far that is
 
-  int queries_per_tile() const { return waves * queries_per_wave; }
+  // Of a workgroup, as the family has them.
+  int waves() const { return std::holds_alternative<Interleaved>(schedule) ? 4 : 8; }
+  int queries_per_wave() const { return std::holds_alternative<Interleaved>(schedule) ? 64 : 32; }
+  int queries_per_tile() const { return waves() * queries_per_wave(); }
   // With a causal mask a workgroup takes a tile from the front and one from the back, so that all have the same to do.
   int queries_per_workgroup() const { return config.causal ? 2 * queries_per_tile() : queries_per_tile(); }
-  int workgroup_size() const { return waves * 64; }
+  int workgroup_size() const { return waves() * 64; }
 };
 
 // Label of the way on which a matrix phase leaves out the output of 64 keys with a bit in `zero_blocks`, 0 to 3

@@ -158,8 +158,7 @@ void check_power_of_two_factors(const AttentionInputs& inputs) {
     const auto heads = static_cast<std::size_t>(inputs.shape.kv_heads);
     throw Error(
         "softmax_scale * q_descale * k_descale * log2(e) of batch {}, key/value head {} is {:.9g}; a kernel with "
-        "folded "
-        "score scale takes powers of two alone",
+        "folded score scale takes powers of two alone",
         i / heads, i % heads, factor);
   }
 }

@@ -112,7 +112,7 @@ void print_summary(const GeneratedKernel& kernel, const KernelFiles& files,
              record ? fmt::format("score {:.4f} of {} (modelled)", record->score(), record->problem) : "by default");
   fmt::print("  registers       {} VGPRs, {} AGPRs, {} SGPRs\n", body.vgprs, body.agprs, body.sgprs);
   fmt::print("  LDS             {} bytes of {}\n", kernel.plan.lds.total_bytes(), machine.lds_bytes);
-  fmt::print("  waves per SIMD  {} (workgroup of {} waves)\n", waves, kernel.plan.waves);
+  fmt::print("  waves per SIMD  {} (workgroup of {} waves)\n", waves, kernel.plan.waves());
   fmt::print("  instructions    {}\n", body.program.code.size());
   for (const auto& file : {files.assembly, files.code_object, files.manifest})
     fmt::print("  wrote           {}\n", file.string());

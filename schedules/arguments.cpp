@@ -111,7 +111,7 @@ Place find_place(Builder& k, const Arguments& args, S<1> head, S<1> batch, V<1> 
 
 void go_to_tile(Builder& k, const AttentionPlan& plan, const Place& place, S<1> tile) {
   k.s_mul_i32(place.workgroup_first_query, tile, plan.queries_per_tile());
-  k.s_mul_i32(place.first_query, place.wave, plan.queries_per_wave);
+  k.s_mul_i32(place.first_query, place.wave, plan.queries_per_wave());
   k.s_add_u32(place.first_query, place.first_query, place.workgroup_first_query);
 }
 

@@ -76,7 +76,9 @@ Rise weave_step(Builder& k, const Walk& w, const Step& step) {
   const Strand strand = k.aside([&] { branch = weigh(k, w, weighed, rise.rising); });
   std::vector<Token> arriving(step.matrix.size());
   weave_under(k, w, step, strand, 0, arriving, [&](std::size_t i, std::size_t issued) {
-    if (i == branch) rise = {rise.rising, rise.done, issued, arriving};
+    if (i != branch) return;
+    rise.multiplied = issued;
+    rise.arriving = arriving;
   });
   k.bind(rise.done);
   return rise;
@@ -226,13 +228,6 @@ void walk_keys(Builder& k, const Walk& w) {
   finish(k, w, edge);
 }
 
-std::array<Block, 2> start_blocks(Builder& k, const AttentionPlan& plan, V<64> s) {
-  const V<16> p = k.vgpr<16>("P");
-  if (is_folded(plan)) return start_folded_blocks(k, plan, s, p);
-  const Rows rows = start_rows(k, plan);
-  return {start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)};
-}
-
 // Attention of one tile of queries.
 void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place, const ScoreScale& scale) {
   const auto scope = k.scope();
@@ -250,11 +245,9 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
     const Queries q =
         scale.bf16 ? load_bf16_queries(k, plan, args, places[i], s) : load_queries(k, plan, args, places[i]);
     const V<1> factors = scale.bf16 && i > 0 ? k.vgpr("E8M0 factor of the second 32 queries") : scale.query_factors;
-    tiles.push_back({start_blocks(k, plan, s), {k.agpr<64>("O")}, q, factors, row[i], key_address, value_address});
-    if (scale.output_start)
-      clear_output(k, tiles[i].o, *scale.output_start);
-    else
-      clear_output(k, tiles[i].o);
+    const V<16> p = k.vgpr<16>("P");
+    tiles.push_back({start_blocks(k, plan, s, p), {k.agpr<64>("O")}, q, factors, row[i], key_address, value_address});
+    start_output(k, tiles[i].o, scale);
   }
   // Ahead of the walk, which leaves no registers for it.
   if (scale.bf16)

@@ -44,7 +44,7 @@ Limits causal_limits(Builder& k, const AttentionPlan& plan, const Arguments& arg
   const V<1> keys = k.vgpr("seqlen_k");
   k.s_sub_i32(diagonal, args.seqlen_k, args.seqlen_q);
   keys_seen(k, limits.all, place.first_query, 1, diagonal, args);
-  keys_seen(k, limits.wave, place.first_query, plan.queries_per_wave, diagonal, args);
+  keys_seen(k, limits.wave, place.first_query, plan.queries_per_wave(), diagonal, args);
   keys_seen(k, limits.workgroup, place.workgroup_first_query, plan.queries_per_tile(), diagonal, args);
   drop_idle_wave(k, limits, args, place);
 

@@ -236,25 +236,12 @@ void shift_phase(Builder& k, const Place& place, bool late_group) {
   k.bind(other);
 }
 
-std::array<Block, 2> start_blocks(Builder& k, const AttentionPlan& plan, V<64> s, V<16> p) {
-  const Rows rows = start_rows(k, plan);
-  return {start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)};
-}
-
 Tile start_tile(Builder& k, const AttentionPlan& plan, const ScoreScale& scale, V<64> s, const Queries& q,
                 const Limits& limits) {
   const V<16> p = k.vgpr<16>("P");
-  const Tile tile{is_folded(plan) ? start_folded_blocks(k, plan, s, p) : start_blocks(k, plan, s, p),
-                  {k.vgpr<64>("O")},
-                  q,
-                  scale.query_factors,
-                  limits.row,
-                  k.vgpr("K address"),
-                  k.vgpr("V address")};
-  if (scale.output_start)
-    clear_output(k, tile.o, *scale.output_start);
-  else
-    clear_output(k, tile.o);
+  const Tile tile{start_blocks(k, plan, s, p), {k.vgpr<64>("O")},  q, scale.query_factors, limits.row,
+                  k.vgpr("K address"),         k.vgpr("V address")};
+  start_output(k, tile.o, scale);
   return tile;
 }
 

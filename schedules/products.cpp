@@ -67,11 +67,13 @@ void mask_block(Builder& k, V<16> c, const Tile& tile, const Sight& sight, int b
 
 }  // namespace
 
-void clear_output(Builder& k, const Output& o, generator::Source<isa::Type::u32> value) {
+void start_output(Builder& k, const Output& o, const ScoreScale& scale) {
+  const generator::Source<isa::Type::u32> start =
+      scale.output_start ? generator::Source<isa::Type::u32>(*scale.output_start) : 0;
   if (const auto* v = std::get_if<V<64>>(&o.registers))
-    for (int i = 0; i < 64; ++i) k.v_mov_b32((*v)[i], value);
+    for (int i = 0; i < 64; ++i) k.v_mov_b32((*v)[i], start);
   else
-    for (int i = 0; i < 64; ++i) k.v_accvgpr_write_b32(std::get<A<64>>(o.registers)[i], value);
+    for (int i = 0; i < 64; ++i) k.v_accvgpr_write_b32(std::get<A<64>>(o.registers)[i], start);
 }
 
 void scale_output(Builder& k, const Output& o, V<1> factor) {

@@ -26,7 +26,7 @@ struct Output {
   }
 };
 // All elements become `value`, bits of a float.
-void clear_output(Builder& k, const Output& o, generator::Source<isa::Type::u32> value = 0);
+void start_output(Builder& k, const Output& o, const ScoreScale& scale);  // 0, or ScoreScale::output_start
 void scale_output(Builder& k, const Output& o, V<1> factor);
 
 // Operands of the products. A tile is 128 keys x 32 queries.

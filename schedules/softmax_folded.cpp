@@ -98,7 +98,11 @@ ScoreScale folded_score_scale(Builder& k, const AttentionPlan& plan, const Argum
   return scale;
 }
 
-std::array<Block, 2> start_folded_blocks(Builder& k, const AttentionPlan& plan, V<64> s, V<16> p) {
+std::array<Block, 2> start_blocks(Builder& k, const AttentionPlan& plan, V<64> s, V<16> p) {
+  if (!is_folded(plan)) {
+    const Rows rows = start_rows(k, plan);
+    return {start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)};
+  }
   const V<4> sums = k.vgpr<4>("row total in register 0");
   const Rows rows{.bias = k.vgpr<16>("code of the reference minus the reference"),
                   .total = sums[0],

@@ -23,9 +23,9 @@ bool is_folded(const AttentionPlan& plan);
 // A score is 2^-shift octaves. Members for exponents and multiply-adds are not set, `output_start` is.
 ScoreScale folded_score_scale(Builder& k, const AttentionPlan& plan, const Arguments& args, const Place& place);
 
-// The two blocks of a tile of 32 queries. Both have the same `sums`, of which the rows' total is register 0; `bias` is
-// the code of the reference minus the reference.
-std::array<Block, 2> start_folded_blocks(Builder& k, const AttentionPlan& plan, V<64> s, V<16> p);
+// The two blocks of a tile of 32 queries. With folded scores both have the same `sums`, of which the rows' total is
+// register 0, and `bias` is the code of the reference minus the reference.
+std::array<Block, 2> start_blocks(Builder& k, const AttentionPlan& plan, V<64> s, V<16> p);
 
 // The first tile's: each row's largest score becomes its reference.
 void set_folded_reference(Builder& k, const AttentionPlan& plan, Blocks blocks);

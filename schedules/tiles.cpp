@@ -94,7 +94,7 @@ TileSource key_source(Builder& k, const AttentionPlan& plan, const Arguments& ar
   const V<1> lane = k.vgpr("the lane's bytes of a K tile");
   for (int part = 0; part < parts; ++part) source.slices.push_back({lane, 64 * part, part * k_part});
   const std::size_t own = source.slices.size();
-  if (plan.waves == 4) add_further_keys(k, source, parts * k_part);
+  if (plan.waves() == 4) add_further_keys(k, source, parts * k_part);
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.k, place.batch, place.kv_head, "K of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the key");
@@ -120,7 +120,7 @@ TileSource value_source(Builder& k, const AttentionPlan& plan, const Arguments& 
   const V<1> first = k.vgpr("the lane's bytes of a V tile"), second = k.vgpr("the same 4 keys on");
   source.slices = {{first, 0, 0}, {second, 0, slice}};
   const std::size_t own = source.slices.size();
-  if (plan.waves == 4) add_further_keys(k, source, v_keys64);
+  if (plan.waves() == 4) add_further_keys(k, source, v_keys64);
   const auto scope = k.scope();
   const S<2> base = head_address(k, args.v, place.batch, place.kv_head, "V of the head");
   const V<1> row = k.vgpr("key of the lane"), column = k.vgpr("byte of the value");

@@ -110,17 +110,6 @@ Errands fetch_errands(Builder& k, const Walk& w, bool split) {
   return list;
 }
 
-void step_on(Builder& k, const Walk& w) {
-  const auto scope = k.scope();
-  const S<1> next = k.sgpr("next buffer");
-  third_buffer(k, w, next);
-  k.s_mov_b32(w.weighed_buffer, w.scored_buffer);
-  k.s_mov_b32(w.scored_buffer, next);
-  k.s_add_u32(w.sight.tile_key, w.sight.tile_key, w.plan.keys_per_tile);
-  k.v_add_u32(w.tiles[0].key_address, w.scored_buffer, w.key_lanes);
-  k.v_add_u32(w.tiles[0].value_address, w.weighed_buffer, w.value_lanes);
-}
-
 Pieces fetch_pieces(Builder& k, const Walk& w) {
   Pieces pieces;
   const S<1> rows = k.sgpr("rows left"), key = k.sgpr("first key of the tile sent for");
@@ -169,12 +158,23 @@ Pieces step_on_pieces(Builder& k, const Walk& w) {
              third_buffer(k, w, next);
              k.s_mov_b32(w.weighed_buffer, w.scored_buffer);
            },
-           [&k, &w] { k.v_add_u32(w.tiles[0].value_address, w.weighed_buffer, w.value_lanes); }},
+           {}},
           {[&k, &w, next] {
              k.s_mov_b32(w.scored_buffer, next);
              k.s_add_u32(w.sight.tile_key, w.sight.tile_key, w.plan.keys_per_tile);
            },
-           [&k, &w] { k.v_add_u32(w.tiles[0].key_address, w.scored_buffer, w.key_lanes); }}};
+           [&k, &w] {
+             k.v_add_u32(w.tiles[0].key_address, w.scored_buffer, w.key_lanes);
+             k.v_add_u32(w.tiles[0].value_address, w.weighed_buffer, w.value_lanes);
+           }}};
+}
+
+void step_on(Builder& k, const Walk& w) {
+  const auto scope = k.scope();
+  for (const Piece& piece : step_on_pieces(k, w)) {
+    piece.scalar();
+    if (piece.memory) piece.memory();
+  }
 }
 
 void serve_others(Builder& k, const Walk& w, int barriers_a_trip) {

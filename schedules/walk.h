@@ -1,5 +1,5 @@
-// What a wave holds on its way along the keys, and how tiles of K and V come and go: three
-// buffers in LDS, of which a trip reads two.
+// What a wave holds on its way along the keys, and how tiles of K and V come and go: three buffers in LDS, of which a
+// trip reads two.
 #pragma once
 
 #include "schedules/limits.h"

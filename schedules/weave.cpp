@@ -1,5 +1,7 @@
 #include "schedules/weave.h"
 
+#include "generator/interference.h"
+
 #include <algorithm>
 
 namespace zyfa::schedules {
@@ -56,7 +58,9 @@ void weave_under(Builder& k, const Walk& w, const Step& step, const generator::S
                  std::vector<Token>& arriving, const std::function<void(std::size_t, std::size_t)>& on_woven) {
   const int woven_clk = std::get<generator::Interleaved>(w.plan.schedule).woven_clk;
   std::size_t next = 0;
+  std::vector<std::size_t> woven;
   const auto weave_next = [&](std::size_t issued) {
+    woven.push_back(k.code().size());
     k.weave(strand, next);
     if (on_woven) on_woven(next, issued);
     ++next;
@@ -67,6 +71,7 @@ void weave_under(Builder& k, const Walk& w, const Step& step, const generator::S
     while (next < strand.size() && clk_since(k.code(), start) < woven_clk) weave_next(i + 1);
   }
   while (next < strand.size()) weave_next(step.products(w));
+  generator::check_interference(k.code(), woven);
 }
 
 }  // namespace zyfa::schedules

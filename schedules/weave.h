@@ -19,7 +19,8 @@ struct Step {
 
 // Weaves a strand under the step's matrix instructions from `multiplied` on, each with its piece, then what is left of
 // it. `arriving`: for each operand of the step, its request, if it is one of those made before. `on_woven` hears of
-// each instruction that is woven, and how many matrix instructions were issued before it.
+// each instruction that is woven, and how many matrix instructions were issued before it. Throws Error where strand and
+// step touch the same registers (generator/interference.h).
 void weave_under(Builder& k, const Walk& w, const Step& step, const generator::Strand& strand, std::size_t multiplied,
                  std::vector<Token>& arriving, const std::function<void(std::size_t, std::size_t)>& on_woven = {});
 

@@ -128,15 +128,6 @@ std::vector<double> model_of_rounded_p(const Rounding& rounding, const Attention
   return o;
 }
 
-double relative_error(const std::vector<double>& o, const std::vector<double>& reference) {
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < o.size(); ++i) {
-    error += (o[i] - reference[i]) * (o[i] - reference[i]);
-    norm += reference[i] * reference[i];
-  }
-  return std::sqrt(error / norm);
-}
-
 struct Studied {
   InputKind kind;
   double sigma;

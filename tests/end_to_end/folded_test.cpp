@@ -121,15 +121,6 @@ Modelled model_of(const AttentionInputs& inputs) {
   return result;
 }
 
-double relative_error(const std::vector<double>& o, const std::vector<double>& reference) {
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < o.size(); ++i) {
-    error += (o[i] - reference[i]) * (o[i] - reference[i]);
-    norm += reference[i] * reference[i];
-  }
-  return std::sqrt(error / norm);
-}
-
 }  // namespace
 
 TEST_CASE("Folded: the error at 4,096 keys is the model's", "[accuracy]") {

@@ -20,17 +20,6 @@ struct Kernels {
   Kernel plain, skipping;
 };
 
-AttentionShape shape_for(const generator::AttentionConfig& config, int queries, int keys) {
-  return {.batch = 1,
-          .heads = 1,
-          .kv_heads = 1,
-          .seqlen_q = queries,
-          .seqlen_k = keys,
-          .head_dim = config.head_dim,
-          .v_head_dim = config.v_head_dim,
-          .causal = config.causal};
-}
-
 // Logits that fall by 16 octaves a tile, but for one late key.
 AttentionInputs falling(const AttentionShape& shape) {
   return with_logits(shape, std::numbers::ln2, [](int j) { return j == 900 ? 1 : -16 * (j / 128); });

@@ -17,18 +17,6 @@ namespace {
 
 constexpr std::uint16_t bf16_one = 0x3f80;
 
-AttentionShape shape_for(const generator::AttentionConfig& config, int queries, int keys, int heads = 1,
-                         int kv_heads = 1, int batch = 1) {
-  return {.batch = batch,
-          .heads = heads,
-          .kv_heads = kv_heads,
-          .seqlen_q = queries,
-          .seqlen_k = keys,
-          .head_dim = config.head_dim,
-          .v_head_dim = config.v_head_dim,
-          .causal = config.causal};
-}
-
 // Every configuration but for the code object's version; of BF16 queries not all with an LSE, nor all interleaved.
 std::vector<generator::AttentionConfig> configurations() {
   std::vector<generator::AttentionConfig> all;

@@ -2,6 +2,8 @@
 
 #include "isa/error.h"
 
+#include <cmath>
+
 namespace zyfa {
 
 using namespace runtime;
@@ -58,6 +60,27 @@ Kernel generate_kernel(bool causal, bool lse) {
   config.causal = causal;
   config.lse = lse;
   return generate_kernel(config);
+}
+
+AttentionShape shape_for(const generator::AttentionConfig& config, int queries, int keys, int heads, int kv_heads,
+                         int batch) {
+  return {.batch = batch,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .seqlen_q = queries,
+          .seqlen_k = keys,
+          .head_dim = config.head_dim,
+          .v_head_dim = config.v_head_dim,
+          .causal = config.causal};
+}
+
+double relative_error(const std::vector<double>& o, const std::vector<double>& reference) {
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < o.size(); ++i) {
+    error += (o[i] - reference[i]) * (o[i] - reference[i]);
+    norm += reference[i] * reference[i];
+  }
+  return std::sqrt(error / norm);
 }
 
 InputOptions suited(const generator::AttentionConfig& config, InputOptions options) {

@@ -2,6 +2,7 @@
 // of everything the checkers find.
 #include "generator/builder.h"
 
+#include "generator/interference.h"
 #include "isa/error.h"
 #include "isa/text.h"
 #include "tests/support/catch.h"
@@ -222,4 +223,68 @@ TEST_CASE("Builder: what cannot be woven is refused", "[quick][builder]") {
               }),
               "a wait in a strand"));
   CHECK(holds(refusal([](Builder& k) { k.aside([&] { k.aside([] {}); }); }), "a strand within a strand"));
+}
+
+TEST_CASE("Interference: a strand and what it is woven into touch no register of each other", "[quick][builder]") {
+  const isa::Machine machine;
+  // Of five instructions the first, third and last are the strand's.
+  const auto verdict = [&](auto build) -> std::string {
+    Builder k(machine);
+    build(k, k.vgpr("a"), k.vgpr("b"), k.sgpr("s"), k.sgpr("t"));
+    constexpr std::size_t woven[] = {0, 2, 4};
+    REQUIRE(k.code().size() == 5);
+    try {
+      check_interference(k.code(), woven);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "apart";
+  };
+  CHECK(verdict([](Builder& k, V<1> a, V<1> b, S<1> s, S<1> t) {
+          k.v_mov_b32(a, s);
+          k.s_add_u32(s, s, 1);  // what the strand has done with
+          k.v_add_u32(a, 1, a);
+          k.v_mov_b32(b, t);
+          k.v_add_u32(a, 2, a);
+        }) == "apart");
+  CHECK(holds(verdict([](Builder& k, V<1> a, V<1> b, S<1> s, S<1>) {
+                k.v_mov_b32(a, 1);
+                k.v_mov_b32(b, 1);
+                k.v_add_u32(a, 1, a);
+                k.s_mov_b32(s, 1);
+                k.v_add_u32(a, s, a);
+              }),
+              "s_mov_b32 writes what v_add_u32 of the strand"));
+  CHECK(holds(verdict([](Builder& k, V<1> a, V<1> b, S<1>, S<1>) {
+                k.v_mov_b32(a, 1);
+                k.v_mov_b32(b, a);
+                k.v_add_u32(a, 1, a);
+                k.v_mov_b32(b, 1);
+                k.v_add_u32(a, 2, a);
+              }),
+              "v_mov_b32 reads what v_mov_b32 of the strand"));
+  CHECK(holds(verdict([](Builder& k, V<1> a, V<1> b, S<1>, S<1>) {
+                k.v_cmp_lt_f32(isa::vcc, 0.0f, a);
+                k.v_cmp_lt_f32(isa::vcc, 0.0f, b);
+                k.v_add_u32(a, 1, a);
+                k.v_mov_b32(b, 1);
+                k.s_cbranch_vccnz(k.label("on"));
+              }),
+              "v_cmp_lt_f32 writes what s_cbranch_vccnz of the strand"));
+  CHECK(holds(verdict([](Builder& k, V<1> a, V<1> b, S<1> s, S<1> t) {
+                k.s_cmp_eq_u32(s, 0);
+                k.s_add_u32(t, t, 1);
+                k.v_add_u32(a, 1, a);
+                k.v_mov_b32(b, 1);
+                k.s_cbranch_scc1(k.label("on"));
+              }),
+              "s_add_u32 writes what s_cbranch_scc1 of the strand"));
+  CHECK(holds(verdict([](Builder& k, V<1> a, V<1> b, S<1> s, S<1> t) {
+                k.v_mov_b32(a, 1);
+                k.v_mov_b32(b, 1);
+                k.s_add_u32(s, s, 1);
+                k.s_addc_u32(t, t, 0);
+                k.v_add_u32(a, 1, a);
+              }),
+              "s_addc_u32 reads what s_add_u32 of the strand"));
 }
