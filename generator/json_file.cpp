@@ -4,8 +4,21 @@
 
 namespace zyfa::generator {
 
+namespace {
+
+constexpr std::size_t most_bytes = 256 * 1024;
+
+}  // namespace
+
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& source) {
+  if (text.size() > most_bytes) throw Error("{} is larger than {} bytes", source, most_bytes);
+  auto json = nlohmann::ordered_json::parse(text, depth_limit(source), /*allow_exceptions=*/false,
+                                            /*ignore_comments=*/true);
+  if (json.is_discarded()) throw Error("{} is not JSON", source);
+  return json;
+}
+
 nlohmann::ordered_json read_json_file(const std::filesystem::path& file) {
-  constexpr std::size_t most_bytes = 256 * 1024;
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) throw Error("{} is a directory, not a JSON file", file.string());
   std::ifstream stream(file, std::ios::binary);
@@ -13,11 +26,7 @@ nlohmann::ordered_json read_json_file(const std::filesystem::path& file) {
   std::string text(most_bytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > most_bytes) throw Error("{} is larger than {} bytes", file.string(), most_bytes);
-  auto json = nlohmann::ordered_json::parse(text, depth_limit(file.string()), /*allow_exceptions=*/false,
-                                            /*ignore_comments=*/true);
-  if (json.is_discarded()) throw Error("{} is not JSON", file.string());
-  return json;
+  return parse_json(text, file.string());
 }
 
 }  // namespace zyfa::generator

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace zyfa::generator {
 
@@ -14,6 +15,9 @@ namespace zyfa::generator {
 // deeper than depth_limit() allows or is larger than 256 KiB, at which the ordered object's search for each key still
 // ends soon.
 nlohmann::ordered_json read_json_file(const std::filesystem::path& file);
+
+// The same of a text; `source` stands for it in messages.
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& source);
 
 // A callback for the JSON library's parse, which throws Error where values nest deeper than any file of ours: the
 // library copies and prints by recursion, so depth is the host's stack. `source` stands for the file.

@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int manifest_version = 1;
-
 ordered_json kernargs(const AttentionPlan& plan) {
   ordered_json fields = ordered_json::array();
   for (const KernargField& field : attention_kernarg_fields())

@@ -1,7 +1,7 @@
 #include "runtime_loader/emulate.h"
 
-#include "generator/plan.h"
 #include "isa/error.h"
+#include "runtime_loader/launch_rules.h"
 
 #include <algorithm>
 #include <chrono>
@@ -103,45 +103,14 @@ void check_suits(const Kernel& kernel, const AttentionInputs& inputs) {
   if (config.needs_power_of_two_factor()) check_power_of_two_factors(inputs);
 }
 
-void check_tensor(std::string_view name, std::uint64_t address, const TensorStrides& stride, std::int64_t rows,
-                  std::int64_t row_bytes, std::int64_t max_row_stride) {
-  constexpr std::int64_t alignment = 16;
-  if (address % alignment != 0)
-    throw Error("{} is at {:#x}; the kernel needs a multiple of {} bytes", name, address, alignment);
-  for (const std::int64_t bytes : {stride.row, stride.head, stride.batch})
-    if (bytes % alignment != 0)
-      throw Error("{} has a stride of {} bytes; the kernel needs multiples of {}", name, bytes, alignment);
-  if (rows > 1 && (stride.row < row_bytes || stride.row > max_row_stride))
-    throw Error("{} has a row stride of {} bytes; the kernel takes {} to {}", name, stride.row, row_bytes,
-                max_row_stride);
-}
-
-// The limits that the kernel's manifest states.
-void check_limits(const Kernel& kernel, const AttentionKernargs& args, int heads) {
-  const generator::AttentionConfig& config = kernel.manifest.config;
-  const std::int64_t limit = kernel.manifest.max_row_stride_bytes;
-  check_tensor("q", args.q, args.q_stride, args.seqlen_q, std::int64_t{config.head_dim} * config.q_element_bytes(),
-               limit);
-  check_tensor("k", args.k, args.k_stride, args.seqlen_k, config.head_dim, limit);
-  check_tensor("v", args.v, args.v_stride, args.seqlen_k, config.v_head_dim, limit);
-  check_tensor("o", args.o, args.o_stride, args.seqlen_q, std::int64_t{config.v_head_dim} * 2, limit);
-  if (std::max(args.seqlen_q, args.seqlen_k) > generator::max_seqlen)
-    throw Error("a sequence of {} rows is longer than the kernel's limit of {}", std::max(args.seqlen_q, args.seqlen_k),
-                generator::max_seqlen);
-  if (args.heads != static_cast<std::uint32_t>(heads))
-    throw Error("the arguments speak of {} query heads, the grid has {}", args.heads, heads);
-  if (heads > generator::max_heads)
-    throw Error("{} query heads are more than the kernel's limit of {}", heads, generator::max_heads);
-}
-
 emulator::Launch launch(const Kernel& kernel, std::uint32_t queries, int heads, int batch,
                         std::uint64_t kernarg_address) {
-  const auto per_workgroup = kernel.manifest.queries_per_workgroup;
+  const LaunchGrid grid =
+      attention_grid(kernel.manifest, queries, static_cast<std::uint32_t>(heads), static_cast<std::uint32_t>(batch));
   emulator::Launch launch = initial_state(kernel.descriptor);
   launch.entry = kernel.code.entry;
-  launch.grid = {(queries + per_workgroup - 1) / per_workgroup, static_cast<std::uint32_t>(heads),
-                 static_cast<std::uint32_t>(batch)};
-  launch.workgroup_size = {kernel.manifest.workgroup_size, 1, 1};
+  launch.grid = grid.workgroups;
+  launch.workgroup_size = grid.workgroup_size;
   launch.kernarg_address = kernarg_address;
   return launch;
 }
@@ -203,7 +172,7 @@ double attention_flops(const AttentionShape& shape) {
 emulator::Result launch_on_emulator(const Kernel& kernel, const AttentionKernargs& arguments, int heads, int batch,
                                     emulator::GlobalMemory memory, const emulator::Options& options,
                                     const Runner& runner) {
-  check_limits(kernel, arguments, heads);
+  check_limits(kernel.manifest, arguments, heads);
   if (arguments.seqlen_q == 0) return {};
   const std::uint64_t address = memory.place_read_only("kernel arguments", std::as_bytes(std::span(&arguments, 1)));
   const emulator::Launch start = launch(kernel, arguments.seqlen_q, heads, batch, address);

@@ -1,0 +1,67 @@
+#include "runtime_loader/launch_rules.h"
+
+#include "generator/plan.h"
+#include "isa/error.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace zyfa::runtime {
+namespace {
+
+using generator::AttentionKernargs;
+using generator::DescaleStrides;
+using generator::TensorStrides;
+
+void check_tensor(std::string_view name, std::uint64_t address, const TensorStrides& stride, std::int64_t rows,
+                  std::int64_t row_bytes, std::int64_t max_row_stride) {
+  if (rows == 0) return;
+  if (address % tensor_alignment_bytes != 0)
+    throw Error("{} is at {:#x}; the kernel needs a multiple of {} bytes", name, address, tensor_alignment_bytes);
+  for (const std::int64_t bytes : {stride.row, stride.head, stride.batch})
+    if (bytes % tensor_alignment_bytes != 0)
+      throw Error("{} has a stride of {} bytes; the kernel needs multiples of {}", name, bytes, tensor_alignment_bytes);
+  if (rows > 1 && (stride.row < row_bytes || stride.row > max_row_stride))
+    throw Error("{} has a row stride of {} bytes; the kernel takes {} to {}", name, stride.row, row_bytes,
+                max_row_stride);
+}
+
+void check_values(std::string_view name, std::uint64_t address, const DescaleStrides& stride) {
+  if (address % value_alignment_bytes != 0)
+    throw Error("{} is at {:#x}; the kernel needs a multiple of {} bytes", name, address, value_alignment_bytes);
+  for (const std::int64_t bytes : {stride.head, stride.batch})
+    if (bytes % value_alignment_bytes != 0)
+      throw Error("{} has a stride of {} bytes; the kernel needs multiples of {}", name, bytes, value_alignment_bytes);
+}
+
+}  // namespace
+
+LaunchGrid attention_grid(const generator::Manifest& manifest, std::uint32_t seqlen_q, std::uint32_t heads,
+                          std::uint32_t batch) {
+  const std::uint64_t per_workgroup = manifest.queries_per_workgroup;
+  return {{static_cast<std::uint32_t>((seqlen_q + per_workgroup - 1) / per_workgroup), heads, batch},
+          {manifest.workgroup_size, 1, 1}};
+}
+
+void check_limits(const generator::Manifest& manifest, const AttentionKernargs& args, int heads) {
+  const generator::AttentionConfig& config = manifest.config;
+  const std::int64_t limit = manifest.max_row_stride_bytes;
+  check_tensor("q", args.q, args.q_stride, args.seqlen_q, std::int64_t{config.head_dim} * config.q_element_bytes(),
+               limit);
+  check_tensor("k", args.k, args.k_stride, args.seqlen_k, config.head_dim, limit);
+  check_tensor("v", args.v, args.v_stride, args.seqlen_k, config.v_head_dim, limit);
+  check_tensor("o", args.o, args.o_stride, args.seqlen_q, std::int64_t{config.v_head_dim} * 2, limit);
+  if (config.lse) check_values("lse", args.lse, args.lse_stride);
+  if (config.q_dtype == generator::QueryType::fp8) check_values("q_descale", args.q_descale, args.q_descale_stride);
+  check_values("k_descale", args.k_descale, args.k_descale_stride);
+  check_values("v_descale", args.v_descale, args.v_descale_stride);
+  if (std::max(args.seqlen_q, args.seqlen_k) > generator::max_seqlen)
+    throw Error("a sequence of {} rows is longer than the kernel's limit of {}", std::max(args.seqlen_q, args.seqlen_k),
+                generator::max_seqlen);
+  if (args.heads != static_cast<std::uint32_t>(heads))
+    throw Error("the arguments speak of {} query heads, the grid has {}", args.heads, heads);
+  if (heads > generator::max_heads)
+    throw Error("{} query heads are more than the kernel's limit of {}", heads, generator::max_heads);
+}
+
+}  // namespace zyfa::runtime
