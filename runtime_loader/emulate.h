@@ -7,20 +7,12 @@
 #include "runtime_loader/attention_problem.h"
 #include "runtime_loader/compare.h"
 #include "runtime_loader/kernel.h"
+#include "runtime_loader/laid_out_problem.h"
 
 #include <functional>
 #include <string_view>
 
 namespace zyfa::runtime {
-
-// How the tensors lie in memory.
-enum class Layout {
-  bshd,       // (batch, row, head, dim), each tensor by itself
-  bhsd,       // (batch, head, row, dim)
-  fused_qkv,  // one buffer (batch, row, query heads + key heads + value heads, dim); needs as many keys as queries
-};
-std::string_view to_string(Layout layout);
-Layout parse_layout(std::string_view name);  // throws Error naming the three
 
 // Who runs a launch in the emulator's place (the pipe model); empty: the emulator.
 using Runner =

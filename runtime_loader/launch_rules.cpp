@@ -9,6 +9,7 @@
 namespace zyfa::runtime {
 namespace {
 
+using generator::AttentionConfig;
 using generator::AttentionKernargs;
 using generator::DescaleStrides;
 using generator::TensorStrides;
@@ -44,7 +45,7 @@ LaunchGrid attention_grid(const generator::Manifest& manifest, std::uint32_t seq
 }
 
 void check_limits(const generator::Manifest& manifest, const AttentionKernargs& args, int heads) {
-  const generator::AttentionConfig& config = manifest.config;
+  const AttentionConfig& config = manifest.config;
   const std::int64_t limit = manifest.max_row_stride_bytes;
   check_tensor("q", args.q, args.q_stride, args.seqlen_q, std::int64_t{config.head_dim} * config.q_element_bytes(),
                limit);
@@ -62,6 +63,21 @@ void check_limits(const generator::Manifest& manifest, const AttentionKernargs& 
     throw Error("the arguments speak of {} query heads, the grid has {}", args.heads, heads);
   if (heads > generator::max_heads)
     throw Error("{} query heads are more than the kernel's limit of {}", heads, generator::max_heads);
+}
+
+void check_suits(const generator::Manifest& manifest, const AttentionInputs& inputs) {
+  const AttentionConfig& config = manifest.config;
+  const AttentionShape& s = inputs.shape;
+  if (config.head_dim != s.head_dim || config.v_head_dim != s.v_head_dim)
+    throw Error("kernel {} is for head dims {} and {}, the inputs have {} and {}", manifest.symbol, config.head_dim,
+                config.v_head_dim, s.head_dim, s.v_head_dim);
+  if (config.causal != s.causal)
+    throw Error("kernel {} is {}causal, the problem is {}causal", manifest.symbol, config.causal ? "" : "not ",
+                s.causal ? "" : "not ");
+  if ((config.q_dtype == generator::QueryType::bf16) != inputs.q_bf16.has_value())
+    throw Error("kernel {} takes {} queries, the problem has {} ones", manifest.symbol, name(config.q_dtype),
+                inputs.q_bf16 ? "bf16" : "fp8");
+  if (config.needs_power_of_two_factor()) check_power_of_two_factors(inputs);
 }
 
 }  // namespace zyfa::runtime

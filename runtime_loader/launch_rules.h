@@ -4,6 +4,7 @@
 
 #include "generator/kernargs.h"
 #include "generator/manifest.h"
+#include "runtime_loader/attention_problem.h"
 
 #include <array>
 #include <cstdint>
@@ -25,5 +26,9 @@ inline constexpr std::int64_t value_alignment_bytes = 4;    // of the log-sum-ex
 // Throws Error naming the first argument that is outside the limits of the kernel's manifest: alignments, row strides,
 // sequence lengths, heads. Addresses of what has no elements are not looked at.
 void check_limits(const generator::Manifest& manifest, const generator::AttentionKernargs& arguments, int heads);
+
+// Throws Error if the kernel is for other head dims, another mask or other queries than the inputs, or needs powers of
+// two as factors that they do not have.
+void check_suits(const generator::Manifest& manifest, const AttentionInputs& inputs);
 
 }  // namespace zyfa::runtime

@@ -1,0 +1,271 @@
+// libzyfa's C interface on the emulator: the same bits as the emulator called directly, and an error of its own for
+// whatever can be wrong.
+#include "runtime_loader/library/zyfa.hpp"
+#include "tests/support/catch.h"
+#include "tests/support/kernels.h"
+#include "tests/support/library_call.h"
+#include "tests/support/process.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <thread>
+
+using namespace zyfa;
+using namespace zyfa::runtime;
+
+namespace {
+
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
+
+// A folder of kernels and the emulator.
+class Library {
+ public:
+  explicit Library(std::initializer_list<generator::AttentionConfig> configs) {
+    for (const generator::AttentionConfig& config : configs)
+      files_.push_back(generator::write_kernel(generator::generate(config, isa::Machine{}), folder_.path()));
+  }
+  std::string folder() const { return folder_.path().string(); }
+  std::string code_object(std::size_t i = 0) const { return files_.at(i).code_object.string(); }
+  std::string manifest(std::size_t i = 0) const { return files_.at(i).manifest.string(); }
+
+  const zyfa::Device device{ZYFA_EMULATOR};
+
+ private:
+  TemporaryDirectory folder_;
+  std::vector<generator::KernelFiles> files_;
+};
+
+void check_failed(zyfa_status status, zyfa_status expected, const std::string& words) {
+  CAPTURE(std::string(zyfa_status_name(status)), std::string(zyfa_last_error()), words);
+  CHECK(status == expected);
+  const std::string message = zyfa_last_error();
+  CHECK(message.find(words) != std::string::npos);
+  CHECK(message.find('\n') == std::string::npos);
+}
+
+std::string text_of(const std::string& file) {
+  const std::vector<std::byte> bytes = read_file(file);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+zyfa_kernel_traits traits(bool causal, bool lse) {
+  return {.kind = ZYFA_ATTENTION,
+          .head_dim = 128,
+          .v_head_dim = 128,
+          .causal = causal,
+          .lse = lse,
+          .q_type = ZYFA_QUERY_FP8,
+          .softmax = ZYFA_SOFTMAX_ANY,
+          .folded = 0,
+          .hadamard = 0};
+}
+
+constexpr AttentionShape small{.batch = 2, .heads = 4, .kv_heads = 2, .seqlen_q = 70, .seqlen_k = 70, .causal = true};
+
+}  // namespace
+
+TEST_CASE("Library: the bits of the emulator, for all configurations and layouts", "[library]") {
+  for (const generator::AttentionConfig& config : every_shape(true, true)) {
+    CAPTURE(config.head_dim, std::string(name(config.softmax)));
+    const Library library{config};
+    const zyfa::Kernel kernel(library.device, library.code_object());
+    const runtime::Kernel direct = load_kernel(library.code_object());
+    AttentionShape shape = small;
+    shape.head_dim = config.head_dim;
+    for (const Layout layout : {Layout::bshd, Layout::bhsd, Layout::fused_qkv}) {
+      if (layout == Layout::fused_qkv && shape.head_dim != shape.v_head_dim) continue;
+      CAPTURE(std::string(to_string(layout)));
+      const AttentionInputs inputs =
+          make_inputs(shape, InputKind::gaussian, 1.5, 3, suited(config, {.distinct_descales = true}));
+      HostCall call(inputs, layout);
+      kernel(call.arguments);
+      const EmulatedRun expected = run_on_emulator(direct, inputs, {.layout = layout, .emulator = {}});
+      CHECK(call.o == expected.o);
+      CHECK(call.lse == expected.lse);
+      call.arguments.k_descale.batch_stride = 0;  // another batch entry's
+      kernel(call.arguments);
+      CHECK(call.o != expected.o);
+    }
+  }
+}
+
+TEST_CASE("Library: BF16 queries, no queries, no keys", "[library]") {
+  const Library library{{.q_dtype = generator::QueryType::bf16, .causal = true, .lse = true}};
+  const zyfa::Kernel kernel(library.device, library.code_object());
+  CHECK(kernel.info().traits.q_type == ZYFA_QUERY_BF16);
+  const AttentionInputs inputs = make_inputs(small, InputKind::gaussian, 1, 3, {.q_bf16 = true});
+  HostCall call(inputs, Layout::bshd);
+  call.arguments.q_descale.data = nullptr;
+  kernel(call.arguments);
+  CHECK(call.o == run_on_emulator(load_kernel(library.code_object()), inputs).o);
+
+  HostCall without_keys(inputs, Layout::bshd);
+  without_keys.arguments.seqlen_k = 0;
+  without_keys.arguments.k.data = without_keys.arguments.v.data = nullptr;
+  kernel(without_keys.arguments);
+  CHECK(std::ranges::all_of(without_keys.o, [](std::uint16_t bits) { return bits == 0; }));
+  CHECK(std::ranges::all_of(without_keys.lse, [](float lse) { return std::isinf(lse) && lse < 0; }));
+
+  HostCall without_queries(inputs, Layout::bshd);
+  without_queries.arguments.seqlen_q = 0;
+  without_queries.arguments.q.data = without_queries.arguments.o.data = nullptr;
+  kernel(without_queries.arguments);
+  CHECK(std::ranges::all_of(without_queries.o, [](std::uint16_t bits) { return bits == 0xffff; }));
+}
+
+TEST_CASE("Library: kernels are found by what they compute", "[library]") {
+  const Library library{{.causal = true, .lse = true}, {.causal = false, .softmax = generator::Softmax::exact}};
+  const zyfa::Kernel causal(library.device, library.folder(), traits(true, true));
+  CHECK(causal.info().symbol == load_kernel(library.code_object(0)).manifest.symbol);
+  const zyfa::Kernel full(library.device, library.folder(), traits(false, false));
+  CHECK(full.info().symbol == load_kernel(library.code_object(1)).manifest.symbol);
+  CHECK(full.info().traits.softmax == ZYFA_SOFTMAX_EXACT);
+
+  zyfa_kernel* kernel = nullptr;
+  const auto find = [&](const std::string& folder, zyfa_kernel_traits asked) {
+    return zyfa_kernel_find(library.device.get(), folder.c_str(), &asked, &kernel);
+  };
+  check_failed(find(library.folder(), traits(true, false)), ZYFA_NO_KERNEL, "head dims 128 and 128, causal, fp8");
+  zyfa_kernel_traits lean = traits(false, false);
+  lean.softmax = ZYFA_SOFTMAX_LEAN;
+  check_failed(find(library.folder(), lean), ZYFA_NO_KERNEL, "softmax lean");
+  check_failed(find(library.folder() + "/nowhere", lean), ZYFA_FILE_NOT_FOUND, "nowhere is no folder");
+  lean.lse = 2;
+  check_failed(find(library.folder(), lean), ZYFA_INVALID_ARGUMENT, "traits.lse is 2");
+  std::ofstream(library.manifest(1)) << "{";
+  check_failed(find(library.folder(), traits(false, false)), ZYFA_BAD_CODE_OBJECT, "is not JSON");
+  CHECK(kernel == nullptr);
+}
+
+TEST_CASE("Library: what opening refuses", "[quick][library]") {
+  const Library library{{.causal = true}};
+  zyfa_device* device = nullptr;
+  check_failed(zyfa_device_open(ZYFA_ABI_VERSION + 1, ZYFA_EMULATOR, 0, &device), ZYFA_ABI_MISMATCH,
+               "built for version 2 of zyfa.h, the library has version 1");
+  check_failed(zyfa_device_open(ZYFA_ABI_VERSION, static_cast<zyfa_backend>(7), 0, &device), ZYFA_INVALID_ARGUMENT,
+               "backend is 7");
+  check_failed(zyfa_device_open(ZYFA_ABI_VERSION, ZYFA_EMULATOR, 3, &device), ZYFA_NO_DEVICE, "no emulator 3");
+  check_failed(zyfa_device_open(ZYFA_ABI_VERSION, ZYFA_EMULATOR, 0, nullptr), ZYFA_INVALID_ARGUMENT, "device is null");
+  CHECK(device == nullptr);
+
+  zyfa_kernel* kernel = nullptr;
+  const auto open = [&](const std::string& code_object, const char* manifest = nullptr) {
+    return zyfa_kernel_open(library.device.get(), code_object.c_str(), manifest, &kernel);
+  };
+  check_failed(open(library.folder() + "/none.co"), ZYFA_FILE_NOT_FOUND, "no code object");
+  check_failed(open(library.code_object(), "/none.json"), ZYFA_FILE_NOT_FOUND, "no manifest /none.json");
+  const std::string whole = text_of(library.code_object()), manifest = text_of(library.manifest());
+  const auto open_data = [&](const std::string& code_object, const std::string& json) {
+    return zyfa_kernel_open_data(library.device.get(), code_object.data(), code_object.size(), json.c_str(), &kernel);
+  };
+  check_failed(open_data(whole.substr(0, whole.size() / 2), manifest), ZYFA_BAD_CODE_OBJECT, "the code object");
+  std::string changed = whole;
+  changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
+  check_failed(open_data(changed, manifest), ZYFA_BAD_CODE_OBJECT, "sha256");
+  auto json = nlohmann::ordered_json::parse(manifest);
+  json["manifest_version"] = 99;
+  check_failed(open_data(whole, json.dump()), ZYFA_ABI_MISMATCH, "version 99; this library reads 1");
+  check_failed(open_data(whole, "{}"), ZYFA_BAD_CODE_OBJECT, "manifest_version");
+  CHECK(kernel == nullptr);
+  REQUIRE(open_data(whole, manifest) == ZYFA_OK);
+  zyfa_kernel_close(kernel);
+  zyfa_kernel_close(nullptr);
+  zyfa_device_close(nullptr);
+}
+
+TEST_CASE("Library: what a launch refuses", "[library]") {
+  const Library library{{.causal = true, .lse = true}};
+  const zyfa::Kernel kernel(library.device, library.code_object());
+  const AttentionInputs inputs = make_inputs(small, InputKind::gaussian, 1, 3);
+  struct Wrong {
+    std::function<void(zyfa_attention&)> spoil;
+    const char* words;
+  };
+  const auto byte = [](void* data) { return static_cast<char*>(data) + 1; };
+  const Wrong wrongs[] = {
+      {[](zyfa_attention& a) { a.q.data = nullptr; }, "q is null"},
+      {[](zyfa_attention& a) { a.o.data = nullptr; }, "o is null"},
+      {[](zyfa_attention& a) { a.lse.data = nullptr; }, "lse is null"},
+      {[](zyfa_attention& a) { a.q_descale.data = nullptr; }, "q_descale is null"},
+      {[](zyfa_attention& a) { a.k_descale.data = nullptr; }, "k_descale is null"},
+      {[](zyfa_attention& a) { a.v_descale.data = nullptr; }, "v_descale is null"},
+      {[&](zyfa_attention& a) { a.k.data = byte(a.k.data); }, "k is at 0x"},
+      {[&](zyfa_attention& a) { a.v_descale.data = reinterpret_cast<float*>(byte(a.v_descale.data)); },
+       "v_descale is at 0x"},
+      {[](zyfa_attention& a) { a.v.head_stride += 8; }, "v has a stride of"},
+      {[](zyfa_attention& a) { a.q.row_stride = 64; }, "q has a row stride of 64 bytes; the kernel takes 128"},
+      {[](zyfa_attention& a) { a.k_descale.batch_stride = 2; }, "k_descale has a stride of 2"},
+      {[](zyfa_attention& a) { a.softmax_scale = -1; }, "softmax_scale is -1"},
+      {[](zyfa_attention& a) { a.softmax_scale = nan_value; }, "softmax_scale is nan"},
+      {[](zyfa_attention& a) { a.softmax_scale = INFINITY; }, "softmax_scale is inf"},
+      {[](zyfa_attention& a) { a.batch = 0; }, "batch is 0"},
+      {[](zyfa_attention& a) { a.kv_heads = -2; }, "kv_heads is -2"},
+      {[](zyfa_attention& a) { a.heads = 3; }, "heads (3) is no multiple of kv_heads (2)"},
+      {[](zyfa_attention& a) { a.seqlen_q = -1; }, "seqlen_q is -1"},
+      {[](zyfa_attention& a) { a.seqlen_k = std::int64_t{1} << 40; }, "seqlen_k is 1099511627776"},
+  };
+  for (const Wrong& wrong : wrongs) {
+    HostCall call(inputs, Layout::bshd);
+    wrong.spoil(call.arguments);
+    check_failed(zyfa_attention_launch(kernel.get(), &call.arguments, nullptr), ZYFA_INVALID_ARGUMENT, wrong.words);
+    CHECK(std::ranges::all_of(call.o, [](std::uint16_t bits) { return bits == 0xffff; }));
+  }
+  HostCall call(inputs, Layout::bshd);
+  check_failed(zyfa_attention_launch(kernel.get(), &call.arguments, &call), ZYFA_INVALID_ARGUMENT, "stream");
+  check_failed(zyfa_attention_launch(nullptr, &call.arguments, nullptr), ZYFA_INVALID_ARGUMENT, "kernel is null");
+}
+
+TEST_CASE("Library: arguments and grid for a runtime of one's own", "[quick][library]") {
+  const Library library{{.causal = true}};
+  const zyfa::Kernel kernel(library.device, library.code_object());
+  const zyfa_kernel_info info = kernel.info();
+  CHECK(info.kernarg_bytes == sizeof(generator::AttentionKernargs));
+  CHECK(info.rows_per_workgroup == 512);
+  CHECK(info.traits.causal == 1);
+  const AttentionShape shape{.batch = 3, .heads = 4, .kv_heads = 2, .seqlen_q = 513, .seqlen_k = 20, .causal = true};
+  HostCall call(make_inputs(shape, InputKind::gaussian, 1, 1), Layout::bshd);
+  generator::AttentionKernargs kernargs{};
+  zyfa_grid grid{};
+  REQUIRE(zyfa_attention_kernargs(kernel.get(), &call.arguments, &kernargs, sizeof kernargs, &grid) == ZYFA_OK);
+  CHECK(kernargs.o == reinterpret_cast<std::uint64_t>(call.o.data()));
+  CHECK(kernargs.k_stride.batch == 20 * 2 * 128);
+  CHECK(kernargs.heads_per_kv_head == 2);
+  CHECK((grid.workgroups[0] == 2 && grid.workgroups[1] == 4 && grid.workgroups[2] == 3));
+  CHECK((grid.workgroup_size[0] == 512 && grid.workgroup_size[1] == 1 && grid.dynamic_lds_bytes == 0));
+  check_failed(zyfa_attention_kernargs(kernel.get(), &call.arguments, &kernargs, 240, &grid), ZYFA_INVALID_ARGUMENT,
+               "kernargs_bytes is 240; the kernel reads 248");
+  std::size_t bytes = 1;
+  REQUIRE(zyfa_attention_workspace(kernel.get(), &call.arguments, &bytes) == ZYFA_OK);
+  CHECK(bytes == 0);
+}
+
+TEST_CASE("Library: one kernel, many threads", "[library]") {
+  const Library library{{.causal = true}};
+  const zyfa::Kernel kernel(library.device, library.code_object());
+  std::vector<AttentionInputs> inputs;
+  std::vector<std::vector<std::uint16_t>> expected;
+  const runtime::Kernel direct = load_kernel(library.code_object());
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    inputs.push_back(
+        make_inputs({.heads = 2, .seqlen_q = 40, .seqlen_k = 40, .causal = true}, InputKind::gaussian, 1, seed));
+    expected.push_back(run_on_emulator(direct, inputs.back()).o);
+  }
+  std::vector<int> wrong(inputs.size());
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < inputs.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (int launch = 0; launch < 20; ++launch) {
+        HostCall call(inputs[t], Layout::bshd);
+        if (zyfa_attention_launch(kernel.get(), &call.arguments, nullptr) != ZYFA_OK || call.o != expected[t])
+          ++wrong[t];
+        call.arguments.heads = -static_cast<int>(t) - 1;
+        const bool refused = zyfa_attention_launch(kernel.get(), &call.arguments, nullptr) != ZYFA_OK;
+        if (!refused || zyfa_last_error() != fmt::format("heads is -{}; at least 1 is accepted", t + 1)) ++wrong[t];
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(inputs.size(), 0));
+}
