@@ -21,9 +21,15 @@ void relocate(std::vector<generator::Segment>& segments, const generator::Reloca
 
 }  // namespace
 
-LoadedCode::LoadedCode(const generator::CodeObject& object, emulator::GlobalMemory& memory)
-    : segments_(object.segments) {
+LoadedCode::LoadedCode(const generator::CodeObject& object) : segments_(object.segments) {
   for (const generator::Relocation& relocation : object.relocations) relocate(segments_, relocation);
+}
+
+LoadedCode::LoadedCode(const generator::CodeObject& object, emulator::GlobalMemory& memory) : LoadedCode(object) {
+  map(memory);
+}
+
+void LoadedCode::map(emulator::GlobalMemory& memory) {
   for (generator::Segment& segment : segments_) {
     const std::string name = fmt::format("code object at {:#x}", segment.address);
     const std::uint64_t address = load_address + segment.address;

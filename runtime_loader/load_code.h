@@ -11,10 +11,15 @@ inline constexpr std::uint64_t load_address = 0x7e0000000000;
 
 class LoadedCode {
  public:
-  // Maps the object's segments, relocated, read-only but for those that ask to be written. Must outlive every run in
-  // `memory`. Throws Error naming a relocation outside the segments.
+  // The object's segments, relocated. Throws Error naming a relocation outside them.
+  explicit LoadedCode(const generator::CodeObject& object);
+  // The same, mapped.
   LoadedCode(const generator::CodeObject& object, emulator::GlobalMemory& memory);
   LoadedCode(const LoadedCode&) = delete;
+
+  // Maps the segments, read-only but for those that ask to be written: they keep what kernels write. Must outlive every
+  // run in `memory`.
+  void map(emulator::GlobalMemory& memory);
 
  private:
   std::vector<generator::Segment> segments_;
