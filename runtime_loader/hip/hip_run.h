@@ -17,6 +17,7 @@ class HipProblem {
              const AttentionInputs& inputs, Layout layout);
 
   void launch(const HipKernel& kernel, void* stream = nullptr) const;
+  const generator::AttentionKernargs& arguments() const { return problem_.arguments; }
 
   // After all launches on the default stream.
   std::vector<std::uint16_t> o() const;  // bf16, in the layout's order; fused_qkv writes bshd

@@ -4,6 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
 #include "tests/support/placed_problem.h"
+#include "tests/support/shapes.h"
 
 #include <algorithm>
 #include <bit>
@@ -60,16 +61,7 @@ void check_placed(const Kernel& kernel, const AttentionInputs& inputs, PlacedPro
 
 }  // namespace
 
-TEST_CASE("Attention: the shapes of the first kernel", "[attention]") {
-  check_shapes({
-      {.batch = 1, .heads = 2, .kv_heads = 1, .seqlen_q = 512, .seqlen_k = 512},
-      {.batch = 2, .heads = 6, .kv_heads = 2, .seqlen_q = 1000, .seqlen_k = 1000},
-      {.batch = 1, .heads = 2, .kv_heads = 1, .seqlen_q = 300, .seqlen_k = 77},
-      {.batch = 1, .heads = 2, .kv_heads = 1, .seqlen_q = 77, .seqlen_k = 300},
-      {.batch = 3, .heads = 4, .kv_heads = 2, .seqlen_q = 1, .seqlen_k = 500},
-      {.batch = 1, .heads = 1, .kv_heads = 1, .seqlen_q = 1, .seqlen_k = 1},
-  });
-}
+TEST_CASE("Attention: the shapes of the first kernel", "[attention]") { check_shapes(first_shapes()); }
 
 TEST_CASE("Attention: lengths around the tiles", "[quick][attention]") {
   std::vector<AttentionShape> shapes;
@@ -81,22 +73,9 @@ TEST_CASE("Attention: lengths around the tiles", "[quick][attention]") {
   check_shapes(shapes);
 }
 
-// The lengths AITER tests its own kernels with (users.md B11).
-TEST_CASE("Attention: AITER's test lengths", "[attention]") {
-  constexpr std::pair<int, int> lengths[] = {{113, 203}, {128, 217},   {113, 211},   {108, 256},  {256, 512},
-                                             {512, 256}, {1024, 1024}, {1023, 1024}, {1024, 1023}};
-  std::vector<AttentionShape> shapes;
-  for (const auto& [queries, keys] : lengths)
-    shapes.push_back({.batch = 1, .heads = 5, .kv_heads = 1, .seqlen_q = queries, .seqlen_k = keys});
-  check_shapes(shapes);
-}
+TEST_CASE("Attention: AITER's test lengths", "[attention]") { check_shapes(aiter_shapes()); }
 
-TEST_CASE("Attention: any number of query heads per key/value head", "[attention]") {
-  std::vector<AttentionShape> shapes;
-  for (const int ratio : {1, 3, 5, 6, 7, 12})
-    shapes.push_back({.batch = 2, .heads = 3 * ratio, .kv_heads = 3, .seqlen_q = 40, .seqlen_k = 150});
-  check_shapes(shapes);
-}
+TEST_CASE("Attention: any number of query heads per key/value head", "[attention]") { check_shapes(grouped_shapes()); }
 
 TEST_CASE("Attention: without keys O is 0 and the LSE -infinity", "[quick][attention]") {
   for (const bool causal : {false, true}) {
