@@ -1,5 +1,6 @@
 #include "runtime_loader/probe_report.h"
 
+#include "generator/generate.h"
 #include "generator/machine_file.h"
 #include "isa/error.h"
 
@@ -82,6 +83,18 @@ Json probe_json(const std::vector<ProbeResult>& results, const isa::Machine& mac
     }
   }
   return json;
+}
+
+void write_machine(const std::vector<ProbeResult>& results, const ProbeSource& source,
+                   const std::filesystem::path& file) {
+  const std::string text = machine_file(results, source.confidence, source.text).dump(2) + "\n";
+  generator::write_file(file, std::as_bytes(std::span(text)));
+  try {
+    generator::load_machine(file);
+  } catch (const Error& problem) {
+    std::filesystem::remove(file);
+    throw Error("what the probes stored makes no machine: {}", problem.what());
+  }
 }
 
 void print_probes(const std::vector<ProbeResult>& results, const isa::Machine& machine) {

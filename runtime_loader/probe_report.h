@@ -21,4 +21,14 @@ nlohmann::ordered_json probe_json(const std::vector<ProbeResult>& results, const
 // The same for people.
 void print_probes(const std::vector<ProbeResult>& results, const isa::Machine& machine);
 
+// Where answers are from, for the machine file that they make.
+struct ProbeSource {
+  std::string text;
+  isa::Confidence confidence = isa::Confidence::inferred;
+};
+
+// Writes the answers as a machine file. Throws Error, and leaves no file, if they are no machine's.
+void write_machine(const std::vector<ProbeResult>& results, const ProbeSource& source,
+                   const std::filesystem::path& file);
+
 }  // namespace zyfa::runtime

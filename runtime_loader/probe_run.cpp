@@ -29,15 +29,16 @@ LoadedProbe load(const nlohmann::ordered_json& entry, const std::vector<Probe>& 
   loaded.symbol = entry.at("symbol");
   loaded.out_bytes = entry.at("out_bytes");
   loaded.in_bytes = entry.at("in_bytes");
+  loaded.launches = entry.at("launches");
   const nlohmann::ordered_json block = {64 * probe.waves, 1, 1};
   if (loaded.out_bytes != probe.out_bytes || loaded.in_bytes != probe.in_bytes || entry.at("block") != block)
     throw Error("{}: probe '{}' is of another version of zyfa; write it anew with zyfa-gen --probe", index.string(),
                 name);
   const fs::path file = index.parent_path() / fs::path(entry.at("code_object").get<std::string>()).filename();
-  const std::vector<std::byte> bytes = read_file(file);
-  if (generator::sha256(bytes) != entry.at("code_object_sha256").get<std::string>())
+  loaded.code_object = read_file(file);
+  if (generator::sha256(loaded.code_object) != entry.at("code_object_sha256").get<std::string>())
     throw Error("{} does not belong to {}: the code object's sha256 differs", file.string(), index.string());
-  const generator::CodeObject object = generator::read_code_object(bytes, file.string());
+  const generator::CodeObject object = generator::read_code_object(loaded.code_object, file.string());
   const generator::KernelImage& image = generator::find_kernel(object, loaded.symbol, file.string());
   loaded.launch = initial_state(image.descriptor);
   loaded.launch.workgroup_size = {64 * static_cast<std::uint32_t>(probe.waves), 1, 1};
@@ -61,14 +62,19 @@ std::vector<LoadedProbe> load_probes(const fs::path& directory) {
   return probes;
 }
 
+ProbeArguments probe_arguments(std::uint64_t out, std::uint64_t in) {
+  ProbeArguments arguments{};
+  arguments[schedules::probe_out_offset / sizeof(std::uint64_t)] = out;
+  arguments[schedules::probe_in_offset / sizeof(std::uint64_t)] = in;
+  return arguments;
+}
+
 Recorded run_probe(const LoadedProbe& probe, const Runner& runner) {
   Recorded recorded{probe.name, std::vector<std::uint32_t>(probe.out_bytes / sizeof(std::uint32_t), ~0u)};
   const std::vector<std::byte> in(probe.in_bytes);
   emulator::GlobalMemory memory;
-  std::array<std::uint64_t, schedules::probe_kernarg_bytes / sizeof(std::uint64_t)> arguments{};
-  arguments[schedules::probe_out_offset / sizeof(std::uint64_t)] =
-      memory.place("out", std::as_writable_bytes(std::span(recorded.words)));
-  if (!in.empty()) arguments[schedules::probe_in_offset / sizeof(std::uint64_t)] = memory.place_read_only("in", in);
+  const std::uint64_t out = memory.place("out", std::as_writable_bytes(std::span(recorded.words)));
+  const ProbeArguments arguments = probe_arguments(out, in.empty() ? 0 : memory.place_read_only("in", in));
   emulator::Launch launch = probe.launch;
   launch.kernarg_address = memory.place_read_only("kernel arguments", std::as_bytes(std::span(arguments)));
   const emulator::Result result = runner(probe.code.program, launch, memory);

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,9 +19,15 @@ namespace zyfa::runtime {
 struct LoadedProbe {
   std::string name, symbol;
   std::uint32_t out_bytes = 0, in_bytes = 0;
+  int launches = 1;         // the last of them counts
   emulator::Launch launch;  // kernarg_address is set by run_probe
   generator::DecodedKernel code;
+  std::vector<std::byte> code_object;
 };
+
+// The arguments of every probe: two addresses.
+using ProbeArguments = std::array<std::uint64_t, schedules::probe_kernarg_bytes / sizeof(std::uint64_t)>;
+ProbeArguments probe_arguments(std::uint64_t out, std::uint64_t in);
 
 // Everything that `directory`/probes.json lists. Throws Error naming the file for what is missing, damaged or of
 // another version of the probes than this program's.

@@ -121,18 +121,11 @@ int run_probes(const Arguments& args) {
   }
   if (args.record) write_recorded(probes, recorded, *args.record);
   const std::vector<ProbeResult> results = evaluate_probes(recorded);
-  if (args.out_machine) {
-    const auto source = args.recorded ? "recorded in " + *args.recorded : "on the pipe model of machine " + name;
-    const auto confidence = args.recorded ? isa::Confidence::measured : isa::Confidence::inferred;
-    const std::string text = machine_file(results, confidence, source).dump(2) + "\n";
-    generator::write_file(*args.out_machine, std::as_bytes(std::span(text)));
-    try {
-      generator::load_machine(*args.out_machine);
-    } catch (const Error& problem) {
-      std::filesystem::remove(*args.out_machine);
-      throw Error("what the probes stored makes no machine: {}", problem.what());
-    }
-  }
+  if (args.out_machine)
+    write_machine(results,
+                  args.recorded ? ProbeSource{"recorded in " + *args.recorded, isa::Confidence::measured}
+                                : ProbeSource{"on the pipe model of machine " + name, isa::Confidence::inferred},
+                  *args.out_machine);
   if (args.json) {
     nlohmann::ordered_json json = {{"machine", name}, {"modelled", !args.recorded}};
     json.update(probe_json(results, machine));

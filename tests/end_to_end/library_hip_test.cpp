@@ -7,28 +7,19 @@
 #include "tests/support/library_call.h"
 #include "tests/support/process.h"
 #include "tests/support/shapes.h"
+#include "tests/support/stand_in.h"
 
 #include "runtime_loader/library/failure.h"
 
 #include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
 
-#include <cstdlib>
 #include <thread>
 
 using namespace zyfa;
 using namespace zyfa::runtime;
 
 namespace {
-
-const std::string stand_in = ZYFA_BINARY_DIR "/hip_emulated/libamdhip64.so.7";
-
-// The library's device and, for memory, the same one opened by the test. What the stand-in prints is no part of it.
-struct OnStandIn {
-  OnStandIn() { setenv("ZYFA_HIP_LIBRARY", stand_in.c_str(), 1); }
-  ~OnStandIn() { unsetenv("ZYFA_HIP_LIBRARY"); }
-  OnStandIn(const OnStandIn&) = delete;
-};
 
 class Gpu : OnStandIn {
  public:
@@ -47,7 +38,7 @@ class Gpu : OnStandIn {
 
 template <class Function>
 Function* hip(Function*, const char* name) {
-  void* handle = dlopen(stand_in.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(stand_in_library.c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto function = reinterpret_cast<Function*>(dlsym(handle, name));
   if (!function) throw Error("the stand-in has no {}", name);
   return function;
@@ -100,7 +91,7 @@ TEST_CASE("HIP backend: what a device is", "[library][hip]") {
   CHECK(info.compute_units == machine.compute_units);
   CHECK(info.dies == machine.dies);
   CHECK(info.lds_bytes == machine.lds_bytes);
-  CHECK(std::string(info.runtime).ends_with("(" + stand_in + ")"));
+  CHECK(std::string(info.runtime).ends_with("(" + stand_in_library + ")"));
   zyfa_device* device = nullptr;
   CHECK(zyfa_device_open(ZYFA_ABI_VERSION, ZYFA_HIP, 1, &device) == ZYFA_NO_DEVICE);
   CHECK(std::string(zyfa_last_error()) == "there is no GPU 1; the 1 that HIP sees are numbered from 0");
