@@ -17,6 +17,8 @@
 
 namespace zyfa::emulator {
 
+struct Wave;
+
 // What memory instructions are held to.
 enum class MemoryModel : std::uint8_t {
   // What the architecture promises and no more: loads arrive at the s_waitcnt that covers them; touching LDS bytes that
@@ -76,6 +78,17 @@ struct Trap {
   int lane = -1;  // -1: the whole wave
 };
 
+// Looks at a wave's state before some of its instructions.
+struct Observer {
+  std::vector<bool> instructions;  // those it is called before; may be shorter than the program
+  // `workgroup` counts in grid order. Threads call it at once, each for workgroups of its own.
+  std::function<void(std::uint64_t workgroup, const Wave& wave, std::uint32_t instruction)> before;
+
+  bool looks_at(std::uint32_t instruction) const {
+    return instruction < instructions.size() && instructions[instruction];
+  }
+};
+
 struct Options {
   int threads = 0;                                                      // 0: as many as the host has
   std::uint64_t max_instructions = 1'000'000'000;                       // per wave
@@ -85,6 +98,7 @@ struct Options {
   // Adversarial timing: waves take turns at random, and memory instructions take effect at random between their issue
   // and the s_waitcnt that covers them. A program that leaves nothing to chance computes the same for all seeds.
   std::optional<std::uint64_t> shuffle_seed;
+  Observer observer = {};  // nobody, if it looks at no instruction
 };
 
 struct Result {

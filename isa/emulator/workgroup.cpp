@@ -102,7 +102,8 @@ Workgroup::Workgroup(const isa::Program& program, std::span<const Step> steps, c
       launch_(launch),
       memory_(memory),
       max_instructions_(options.max_instructions),
-      numerics_(isa::numerics(options.machine)) {
+      numerics_(isa::numerics(options.machine)),
+      observer_(options.observer.instructions.empty() ? nullptr : &options.observer) {
   const auto& size = launch.workgroup_size;
   waves_.resize((std::size_t{size[0]} * size[1] * size[2] + lanes - 1) / lanes);
   if (strict) strict_ = std::make_unique<Strict>(*strict, launch);
@@ -159,6 +160,7 @@ void Workgroup::start(std::uint64_t number) {
   lds_.follow_hardware(launch_.memory_model == MemoryModel::hardware);
   lds_.take_unaligned(launch_.unaligned_access);
   const auto& grid = launch_.grid;
+  number_ = number;
   id_ = {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
          static_cast<std::uint32_t>(number / grid[0] / grid[1])};
   lds_.reset(launch_.lds_bytes);
@@ -187,7 +189,7 @@ std::optional<Trap> Workgroup::run_in_turns(std::uint64_t number, const std::ato
     for (WaveRun& run : waves_) {
       if (run.state != State::ready) continue;
       if (first_trap.load(std::memory_order_relaxed) < number) return std::nullopt;
-      if (auto trap = strict_ ? advance<true>(run, quantum) : advance<false>(run, quantum)) return trap;
+      if (auto trap = strict_ || observer_ ? advance<true>(run, quantum) : advance<false>(run, quantum)) return trap;
       alive = true;
     }
     release_barrier();
@@ -278,6 +280,7 @@ std::optional<Trap> Workgroup::advance(WaveRun& run, std::uint64_t turn) {
       if (strict_ && step.kind != StepKind::off_program && !run.let_others_first) strict_->issue(wave, index);
       if (shuffle_)
         if (auto late = shuffle_->drift(wave)) return trap(std::move(late->fault), wave, late->instruction);
+      if (observer_ && observer_->looks_at(index)) observer_->before(number_, wave, index);
     }
     wave.pc = index + 1;
     switch (step.kind) {

@@ -86,7 +86,7 @@ class Workgroup {
   void start_wave(WaveRun& run, std::uint32_t id);
   std::optional<Trap> run_in_turns(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
   std::optional<Trap> run_shuffled(std::uint64_t number, const std::atomic<std::uint64_t>& first_trap);
-  // One turn: until the barrier, the end or `turn` instructions. Watched: strict mode, shuffling or both.
+  // One turn: until the barrier, the end or `turn` instructions. Watched: by strict mode, shuffling or an observer.
   template <bool watched>
   std::optional<Trap> advance(WaveRun& run, std::uint64_t turn);
   bool lands_later(const isa::Inst& inst, WaveRun& run);
@@ -102,6 +102,8 @@ class Workgroup {
   const GlobalMemory& memory_;
   std::uint64_t max_instructions_;
   isa::Numerics numerics_;
+  const Observer* observer_;  // null: nobody
+  std::uint64_t number_ = 0;  // in grid order
   std::array<std::uint32_t, 3> id_{};
   std::optional<std::uint64_t> clock_;  // of whoever steps; without one, instructions count
   Lds lds_;

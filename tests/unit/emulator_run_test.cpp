@@ -1,8 +1,10 @@
 // Launching: initial state, waves and barriers, host threads, and programs that go wrong.
+#include "isa/emulator/wave.h"
 #include "isa/error.h"
 #include "tests/support/catch.h"
 #include "tests/unit/emulator_programs.h"
 
+#include <array>
 #include <set>
 
 using namespace zyfa::emulator;
@@ -263,6 +265,30 @@ TEST_CASE("progress counts up to all workgroups, one call at a time", "[quick]")
   CHECK(std::is_sorted(seen.begin(), seen.end()));
   machine.launch.grid = {0, 1, 1};
   CHECK(machine.run(code).instructions == 0);
+}
+
+TEST_CASE("an observer sees what it asked for, before it happens", "[quick]") {
+  Machine machine;
+  machine.launch.grid = {3, 1, 1};
+  machine.launch.workgroup_size = {128, 1, 1};
+  Code code;
+  code.v_mov(1, 5);
+  code.v_mov(1, 6);
+  code.v_mov(1, 7);
+  code.end();
+  for (const bool strict : {false, true}) {
+    std::array<std::array<std::vector<std::uint32_t>, 2>, 3> seen;  // by workgroup and wave
+    machine.options.strict = strict;
+    machine.options.observer = {{false, true, false, true},
+                                [&](std::uint64_t workgroup, const Wave& wave, std::uint32_t instruction) {
+                                  auto& list = seen.at(workgroup).at(wave.id);
+                                  list.push_back(instruction);
+                                  list.push_back(wave.vector[1][63]);
+                                }};
+    REQUIRE_FALSE(machine.run(code).trap);
+    for (const auto& workgroup : seen)
+      for (const auto& wave : workgroup) CHECK(wave == std::vector<std::uint32_t>{1, 5, 3, 7});
+  }
 }
 
 TEST_CASE("exceptions of host code end the run", "[quick]") {
