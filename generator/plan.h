@@ -66,6 +66,14 @@ struct AttentionPlan {
 // (schedules/softmax.h). The manifest says where these are, so that who runs the kernel can count.
 std::string_view way_without(int zero_blocks);
 
+// Names in the manifest's register map of what a wave holds of each 32 queries, so that who runs the kernel can look at
+// its probabilities: two blocks of 64 keys, an exponent of each (none with folded scores), and what moves when a row's
+// reference does.
+inline constexpr std::string_view probability_registers = "P";
+inline constexpr std::string_view exponent_register = "exponent of a block";
+inline constexpr std::string_view reference_registers = "minus the row's reference";
+inline constexpr std::string_view folded_reference_registers = "code of the reference minus the reference";
+
 // Throws Error that lists the supported shapes if no schedule offers the configuration. The schedule is the
 // configuration's choice (generator/schedule_record.h), or one that is given.
 AttentionPlan make_plan(const AttentionConfig& config);

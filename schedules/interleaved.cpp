@@ -245,7 +245,7 @@ void attend(Builder& k, const AttentionPlan& plan, const Arguments& args, const 
     const Queries q =
         scale.bf16 ? load_bf16_queries(k, plan, args, places[i], s) : load_queries(k, plan, args, places[i]);
     const V<1> factors = scale.bf16 && i > 0 ? k.vgpr("E8M0 factor of the second 32 queries") : scale.query_factors;
-    const V<16> p = k.vgpr<16>("P");
+    const V<16> p = k.vgpr<16>(generator::probability_registers);
     tiles.push_back({start_blocks(k, plan, s, p), {k.agpr<64>("O")}, q, factors, row[i], key_address, value_address});
     start_output(k, tiles[i].o, scale);
   }

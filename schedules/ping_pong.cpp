@@ -238,7 +238,7 @@ void shift_phase(Builder& k, const Place& place, bool late_group) {
 
 Tile start_tile(Builder& k, const AttentionPlan& plan, const ScoreScale& scale, V<64> s, const Queries& q,
                 const Limits& limits) {
-  const V<16> p = k.vgpr<16>("P");
+  const V<16> p = k.vgpr<16>(generator::probability_registers);
   const Tile tile{start_blocks(k, plan, s, p), {k.vgpr<64>("O")},  q, scale.query_factors, limits.row,
                   k.vgpr("K address"),         k.vgpr("V address")};
   start_output(k, tile.o, scale);

@@ -84,7 +84,7 @@ ScoreScale score_scale(Builder& k, const AttentionPlan& plan, const Arguments& a
 }
 
 Rows start_rows(Builder& k, const AttentionPlan& plan) {
-  Rows rows{k.vgpr<16>("minus the row's reference"), k.vgpr("row total"), {}};
+  Rows rows{k.vgpr<16>(generator::reference_registers), k.vgpr("row total"), {}};
   if (plan.config.lse) {
     rows.unrounded = k.vgpr("row total before rounding");
     k.v_mov_b32(*rows.unrounded, 0);
@@ -95,8 +95,8 @@ Rows start_rows(Builder& k, const AttentionPlan& plan) {
 }
 
 Block start_block(Builder& k, V<32> s, V<8> p, const Rows& rows) {
-  const Block block{s,   p, k.vgpr("exponent of a block"), k.vgpr<4>("sum of a block"), k.vgpr("maximum of a block"),
-                    rows};
+  const Block block{
+      s, p, k.vgpr(generator::exponent_register), k.vgpr<4>("sum of a block"), k.vgpr("maximum of a block"), rows};
   for (int i = 0; i < 4; ++i) k.v_mov_b32(block.sums[i], 0);
   k.v_mov_b32(block.exponent, bits(integer_bits + e8m0_one));
   return block;

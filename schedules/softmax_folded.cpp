@@ -104,7 +104,7 @@ std::array<Block, 2> start_blocks(Builder& k, const AttentionPlan& plan, V<64> s
     return {start_block(k, s.at<32>(0), p.at<8>(0), rows), start_block(k, s.at<32>(32), p.at<8>(8), rows)};
   }
   const V<4> sums = k.vgpr<4>("row total in register 0");
-  const Rows rows{.bias = k.vgpr<16>("code of the reference minus the reference"),
+  const Rows rows{.bias = k.vgpr<16>(generator::folded_reference_registers),
                   .total = sums[0],
                   .unrounded = {},
                   .code = k.vgpr("code of the reference, fixed point")};
