@@ -122,6 +122,15 @@ Comparison compare(const AttentionResult& reference, const AttentionOutput& outp
   return result;
 }
 
+double relative_error(std::span<const double> o, std::span<const double> reference) {
+  Sums sums;
+  for (std::size_t i = 0; i < o.size(); ++i) {
+    sums.error += (o[i] - reference[i]) * (o[i] - reference[i]);
+    sums.reference += reference[i] * reference[i];
+  }
+  return ratio(std::sqrt(sums.error), std::sqrt(sums.reference));
+}
+
 std::vector<std::string> failures(const Comparison& c, const Tolerances& tolerances) {
   std::vector<std::string> reasons;
   const ElementPlace& w = c.worst;

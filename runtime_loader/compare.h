@@ -55,6 +55,9 @@ struct Comparison {
 // Compares the rows that `reference` holds. Throws Error if a span is too short for the reference's shape.
 Comparison compare(const AttentionResult& reference, const AttentionOutput& output, const Tolerances& tolerances = {});
 
+// Frobenius norm of the difference over that of the reference; 0 if both are zero.
+double relative_error(std::span<const double> o, std::span<const double> reference);
+
 // Why the comparison did not pass, a line for each limit that was not kept; empty if it passed.
 std::vector<std::string> failures(const Comparison& comparison, const Tolerances& tolerances);
 

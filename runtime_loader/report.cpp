@@ -9,14 +9,13 @@ nlohmann::ordered_json party_json(const emulator::Party& party) {
   return {{"instruction", party.instruction}, {"wave", party.wave}, {"source", to_string(party.where)}};
 }
 
-// JSON has no infinity or NaN.
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(fmt::format("{}", value));
-}
-
 double gflops(double seconds, double flops) { return seconds > 0 ? flops / seconds * 1e-9 : 0; }
 
 }  // namespace
+
+nlohmann::ordered_json number(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(fmt::format("{}", value));
+}
 
 nlohmann::ordered_json findings_json(const emulator::Result& result) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();

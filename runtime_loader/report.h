@@ -10,6 +10,9 @@
 
 namespace zyfa::runtime {
 
+// A number, or its name where it is infinite or NaN, which JSON has not.
+nlohmann::ordered_json number(double value);
+
 // What strict mode found, one line each, to stdout.
 void print_findings(const emulator::Result& result);
 

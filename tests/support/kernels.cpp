@@ -2,8 +2,6 @@
 
 #include "isa/error.h"
 
-#include <cmath>
-
 namespace zyfa {
 
 using namespace runtime;
@@ -72,15 +70,6 @@ AttentionShape shape_for(const generator::AttentionConfig& config, int queries, 
           .head_dim = config.head_dim,
           .v_head_dim = config.v_head_dim,
           .causal = config.causal};
-}
-
-double relative_error(const std::vector<double>& o, const std::vector<double>& reference) {
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < o.size(); ++i) {
-    error += (o[i] - reference[i]) * (o[i] - reference[i]);
-    norm += reference[i] * reference[i];
-  }
-  return std::sqrt(error / norm);
 }
 
 InputOptions suited(const generator::AttentionConfig& config, InputOptions options) {

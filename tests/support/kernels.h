@@ -22,8 +22,6 @@ std::vector<generator::AttentionConfig> every_interleaved(bool causal, bool lse)
 // A problem of the configuration.
 runtime::AttentionShape shape_for(const generator::AttentionConfig& config, int queries, int keys, int heads = 1,
                                   int kv_heads = 1, int batch = 1);
-// Frobenius norm of the difference over that of the reference.
-double relative_error(const std::vector<double>& o, const std::vector<double>& reference);
 // The options with what the configuration asks of its input: BF16 queries, a factor of the logits that is a power of
 // two.
 runtime::InputOptions suited(const generator::AttentionConfig& config, runtime::InputOptions options = {});
