@@ -73,13 +73,18 @@ std::shared_ptr<const Allocation> Allocations::remove(std::uint64_t address) {
   return node.empty() ? nullptr : node.mapped();
 }
 
+void Allocations::remove_all(int device) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(by_address_, [&](const auto& entry) { return entry.second->device == device; });
+}
+
 std::optional<Place> Allocations::find(const void* pointer) const {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const std::scoped_lock lock(mutex_);
   const auto next = by_address_.upper_bound(address);
   if (next == by_address_.begin()) return {};
   const auto& [start, allocation] = *std::prev(next);
-  if (address - start > allocation->bytes) return {};
+  if (address - start >= allocation->pages.bytes()) return {};
   return Place{allocation, address - start};
 }
 

@@ -27,6 +27,7 @@ class Pages {
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
   std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }  // with the tail
 
  private:
   std::byte* data_;
@@ -52,9 +53,9 @@ struct Allocation {
 // Bytes of an allocation that was found; it stays as long as this.
 struct Place {
   std::shared_ptr<const Allocation> allocation;
-  std::size_t offset = 0;
+  std::size_t offset = 0;  // of the place; not less than the allocation's bytes if it is behind them
   std::byte* data() const { return allocation->pages.data() + offset; }
-  std::size_t bytes_left() const { return allocation->bytes - offset; }
+  std::size_t bytes_left() const { return offset < allocation->bytes ? allocation->bytes - offset : 0; }
 };
 
 class Allocations {
@@ -65,8 +66,9 @@ class Allocations {
   std::shared_ptr<const Allocation> allocate(MemoryKind kind, std::size_t bytes, int device, unsigned flags);
   // The allocation that starts at `address`; null if none does. It is no longer found.
   std::shared_ptr<const Allocation> remove(std::uint64_t address);
+  void remove_all(int device);
 
-  // The allocation that `address` lies in, or is one past the end of.
+  // The allocation that `address` lies in, or in the pages behind it that nobody else has.
   std::optional<Place> find(const void* address) const;
 
   // Maps all of it for a kernel, by the names; the result must outlive `memory`.

@@ -25,9 +25,8 @@ struct Side {
 bool find(Runtime& all, const void* pointer, std::size_t pitch, const Extent& extent, Side& side) {
   side.place = all.allocations.find(pointer);
   side.pitch = pitch;
-  if (side.place && side.place->bytes_left() == 0 && extent.span(pitch) > 0) side.place.reset();
   side.data = side.place ? side.place->data() : static_cast<std::byte*>(const_cast<void*>(pointer));
-  return pointer != nullptr && (!side.place || extent.span(pitch) <= side.place->bytes_left());
+  return !side.place || extent.span(pitch) <= side.place->bytes_left();
 }
 
 bool suits(hipMemcpyKind kind, const Side& to, const Side& from) {
@@ -64,6 +63,7 @@ hipError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size
                      hipMemcpyKind kind, hipStream_t handle, Wait wait) {
   return stream_call(handle, [&](Runtime& all, const auto& stream) {
     if (extent.width == 0 || extent.rows == 0) return hipSuccess;
+    if (to == nullptr || from == nullptr) return refuse(hipErrorInvalidValue, "a copy from or to a null pointer");
     if (to_pitch < extent.width || from_pitch < extent.width) return hipErrorInvalidPitchValue;
     Side target, source;
     if (!find(all, to, to_pitch, extent, target) || !find(all, from, from_pitch, extent, source))

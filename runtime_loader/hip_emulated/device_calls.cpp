@@ -135,6 +135,17 @@ hipError_t hipDeviceSynchronize() {
   });
 }
 
+// Waits and frees the device's memory. Streams, events and modules stay; so does a fault.
+hipError_t hipDeviceReset() {
+  return call([](Runtime& all) {
+    if (all.settings.devices == 0) return hipErrorNoDevice;
+    if (const hipError_t error = all.captures.device_synchronize(); error != hipSuccess) return error;
+    all.synchronize_device(current_device());
+    all.allocations.remove_all(current_device());
+    return hipSuccess;
+  });
+}
+
 // All devices see all memory.
 hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
   return about_device(device, [&](Runtime& all) {

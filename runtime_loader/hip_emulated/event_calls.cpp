@@ -9,14 +9,18 @@ namespace {
 constexpr unsigned known_flags = hipEventBlockingSync | hipEventDisableTiming | hipEventInterprocess |
                                  hipEventReleaseToDevice | hipEventReleaseToSystem;
 
-// Where the event was recorded last. Null if it never was.
-hipError_t find_marker(Runtime& all, hipEvent_t handle, std::shared_ptr<const Marker>& marker) {
+struct Recorded {
+  unsigned flags = 0;                    // of the event
+  std::shared_ptr<const Marker> marker;  // where it was recorded last; null if it never was
+};
+
+hipError_t find(Runtime& all, hipEvent_t handle, Recorded& recorded) {
   const std::shared_ptr<Event> event = all.events.find(handle);
   if (!event) return hipErrorInvalidHandle;
   std::optional<CapturedPoint> captured;
   {
     const std::scoped_lock lock(event->mutex);
-    marker = event->marker;
+    recorded = {event->flags, event->marker};
     captured = event->captured;
   }
   return captured ? all.captures.captured_event(*captured) : hipSuccess;
@@ -68,19 +72,19 @@ hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigne
 
 hipError_t hipEventSynchronize(hipEvent_t event) {
   return device_call([&](Runtime& all) {
-    std::shared_ptr<const Marker> marker;
-    if (const hipError_t error = find_marker(all, event, marker); error != hipSuccess) return error;
+    Recorded recorded;
+    if (const hipError_t error = find(all, event, recorded); error != hipSuccess) return error;
     if (const hipError_t error = all.captures.unsafe_call(); error != hipSuccess) return error;
-    if (marker) marker->wait();
+    if (recorded.marker) recorded.marker->wait();
     return all.fault();
   });
 }
 
 hipError_t hipEventQuery(hipEvent_t event) {
   return device_call([&](Runtime& all) {
-    std::shared_ptr<const Marker> marker;
-    if (const hipError_t error = find_marker(all, event, marker); error != hipSuccess) return error;
-    if (marker && !marker->passed()) return hipErrorNotReady;
+    Recorded recorded;
+    if (const hipError_t error = find(all, event, recorded); error != hipSuccess) return error;
+    if (recorded.marker && !recorded.marker->passed()) return hipErrorNotReady;
     return all.fault();
   });
 }
@@ -88,13 +92,13 @@ hipError_t hipEventQuery(hipEvent_t event) {
 hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t stop) {
   return device_call([&](Runtime& all) {
     if (!milliseconds) return hipErrorInvalidValue;
-    std::shared_ptr<const Marker> first, last;
-    if (const hipError_t error = find_marker(all, start, first); error != hipSuccess) return error;
-    if (const hipError_t error = find_marker(all, stop, last); error != hipSuccess) return error;
-    const bool timed = ((all.events.find(start)->flags | all.events.find(stop)->flags) & hipEventDisableTiming) == 0;
-    if (!first || !last || !timed) return hipErrorInvalidHandle;
-    if (!first->passed() || !last->passed()) return hipErrorNotReady;
-    *milliseconds = std::chrono::duration<float, std::milli>(last->when() - first->when()).count();
+    Recorded first, last;
+    if (const hipError_t error = find(all, start, first); error != hipSuccess) return error;
+    if (const hipError_t error = find(all, stop, last); error != hipSuccess) return error;
+    const bool timed = ((first.flags | last.flags) & hipEventDisableTiming) == 0;
+    if (!first.marker || !last.marker || !timed) return hipErrorInvalidHandle;
+    if (!first.marker->passed() || !last.marker->passed()) return hipErrorNotReady;
+    *milliseconds = std::chrono::duration<float, std::milli>(last.marker->when() - first.marker->when()).count();
     return hipSuccess;
   });
 }

@@ -114,7 +114,8 @@ hipError_t error_of(emulator::TrapKind kind) {
 hipError_t prepare(Runtime& all, const LaunchRequest& request, KernelLaunch& launch) {
   launch.function = all.functions.find(request.function);
   if (!launch.function) return refuse(hipErrorInvalidResourceHandle, "the function of a launch is not one of a module");
-  if (!launch.function->lack.empty()) return refuse(hipErrorInvalidDeviceFunction, "{}", launch.function->lack);
+  if (const std::string& lack = launch.function->lack; !lack.empty())
+    return refuse(hipErrorInvalidDeviceFunction, "{} can not run: {}", launch.function->image->symbol, lack);
   if (const hipError_t error = check_shape(request, *launch.function); error != hipSuccess) return error;
   for (std::size_t axis = 0; axis < 3; ++axis) launch.shape.grid[axis] = static_cast<std::uint32_t>(request.grid[axis]);
   launch.shape.block = request.block;

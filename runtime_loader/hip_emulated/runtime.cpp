@@ -88,20 +88,26 @@ std::vector<std::shared_ptr<Stream>> Runtime::all_streams(int device) {
   return all;
 }
 
-std::shared_ptr<const Marker> Runtime::enqueue(const std::shared_ptr<Stream>& stream, Work work,
-                                               std::vector<std::shared_ptr<const Marker>> after) {
-  const std::scoped_lock lock(order_);
-  // The default stream and blocking streams wait for each other, as far as calls came before.
-  const auto wait_for = [&](const std::shared_ptr<Stream>& other) {
+std::vector<std::shared_ptr<const Marker>> Runtime::others_before(const std::shared_ptr<Stream>& stream) {
+  std::vector<std::shared_ptr<const Marker>> before;
+  const auto add = [&](const std::shared_ptr<Stream>& other) {
     auto last = other->queue.last();
-    if (other != stream && last && !last->passed()) after.push_back(std::move(last));
+    if (other != stream && last && !last->passed()) before.push_back(std::move(last));
   };
   if (stream->is_null) {
     for (const auto& other : all_streams(stream->device))
-      if ((other->flags & hipStreamNonBlocking) == 0) wait_for(other);
+      if ((other->flags & hipStreamNonBlocking) == 0) add(other);
   } else if ((stream->flags & hipStreamNonBlocking) == 0) {
-    wait_for(null_streams_.at(static_cast<std::size_t>(stream->device)));
+    add(null_streams_.at(static_cast<std::size_t>(stream->device)));
   }
+  return before;
+}
+
+std::shared_ptr<const Marker> Runtime::enqueue(const std::shared_ptr<Stream>& stream, Work work,
+                                               std::vector<std::shared_ptr<const Marker>> after) {
+  const std::scoped_lock lock(order_);
+  const auto others = others_before(stream);
+  after.insert(after.end(), others.begin(), others.end());
   // A stream that is destroyed lives on while it has work.
   return stream->queue.push(std::move(after), [stream, work = std::move(work)] {
     if (work) work();
@@ -130,6 +136,12 @@ void Runtime::synchronize(const std::shared_ptr<Stream>& stream) {
     enqueue(stream, {})->wait();
   else if (const auto last = stream->queue.last())
     last->wait();
+}
+
+bool Runtime::done(const std::shared_ptr<Stream>& stream) {
+  const std::scoped_lock lock(order_);
+  const auto last = stream->queue.last();
+  return (!last || last->passed()) && (!stream->is_null || others_before(stream).empty());
 }
 
 void Runtime::synchronize_device(int device) {

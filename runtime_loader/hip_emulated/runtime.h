@@ -72,6 +72,7 @@ class Runtime {
   std::shared_ptr<const Marker> enqueue(const std::shared_ptr<Stream>& stream, Work work,
                                         std::vector<std::shared_ptr<const Marker>> after = {});
   void synchronize(const std::shared_ptr<Stream>& stream);
+  bool done(const std::shared_ptr<Stream>& stream);
   void synchronize_device(int device);
 
   // What stopped a kernel. It stays, as on a real device: every call that needs the device returns it.
@@ -80,6 +81,9 @@ class Runtime {
 
  private:
   std::vector<std::shared_ptr<Stream>> all_streams(int device);
+  // What work on the stream has to wait for of others: the default stream and blocking streams wait for each other, as
+  // far as calls came before.
+  std::vector<std::shared_ptr<const Marker>> others_before(const std::shared_ptr<Stream>& stream);
 
   std::mutex order_;                                   // of work among streams: it waits for what was enqueued before
   std::vector<std::shared_ptr<Stream>> null_streams_;  // of each device

@@ -59,10 +59,7 @@ hipError_t hipStreamSynchronize(hipStream_t handle) {
 hipError_t hipStreamQuery(hipStream_t handle) {
   return stream_call(handle, [](Runtime& all, const auto& stream) {
     if (const hipError_t error = all.captures.synchronize(*stream); error != hipSuccess) return error;
-    // The default stream is done when those that it waits for are.
-    const auto last = stream->is_null ? all.enqueue(stream, {}) : stream->queue.last();
-    if (last && !last->passed()) return hipErrorNotReady;
-    return all.fault();
+    return all.done(stream) ? all.fault() : hipErrorNotReady;
   });
 }
 
