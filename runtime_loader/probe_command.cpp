@@ -52,9 +52,9 @@ int run_probe_command(const ProbeCommand& command) {
     json.update(probe_json(results, machine));
     fmt::print("{}\n", json.dump(2));
   } else {
-    fmt::print("device      {}\n", where);
+    fmt::print("device     {}\n", where);
     print_probes(results, machine);
-    fmt::print("differs     {} from {}: {}\nwrote       {}\n", differences.size(), command.machine,
+    fmt::print("differs    {} from {}: {}\nwrote      {}\n", differences.size(), command.machine,
                differences.empty() ? "nothing" : fmt::format("{}", fmt::join(differences, ", ")), file.string());
   }
   return differences.empty() ? 0 : 1;

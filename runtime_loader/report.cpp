@@ -33,28 +33,36 @@ void print_findings(const emulator::Result& result) {
   for (const auto& [kind, count] : result.finding_counts) fmt::print("findings   {:4} {}\n", count, kind);
 }
 
+void print_errors(const Comparison& c, bool has_lse) {
+  fmt::print("error      relative {:.3g}, maximum {:.3g}{}\n", c.relative_error, c.max_abs_error,
+             has_lse ? fmt::format(", LSE {:.3g}", c.lse_max_error) : "");
+}
+
+void print_verdict(const Comparison* c, const Tolerances& tolerances, bool failed) {
+  if (c)
+    for (const std::string& reason : failures(*c, tolerances)) fmt::print("failed     {}\n", reason);
+  fmt::print("{}\n", failed || (c && !c->passed) ? "FAILED" : c ? "PASSED" : "NOT CHECKED");
+}
+
+void add_errors(nlohmann::ordered_json& json, const Comparison& c, bool failed) {
+  json["relative_error"] = number(c.relative_error);
+  json["max_abs_error"] = number(c.max_abs_error);
+  json["lse_max_error"] = number(c.lse_max_error);
+  json["passed"] = c.passed && !failed;
+}
+
 void print_outcome(const emulator::Result& result, double seconds, double flops, const Comparison* c,
                    const Tolerances& tolerances, bool has_lse) {
-  if (c)
-    fmt::print("error      relative {:.3g}, maximum {:.3g}{}\n", c->relative_error, c->max_abs_error,
-               has_lse ? fmt::format(", LSE {:.3g}", c->lse_max_error) : "");
+  if (c) print_errors(*c, has_lse);
   fmt::print("emulation  {:.2f} s, {:.1f} GFLOP/s, {} instructions\n", seconds, gflops(seconds, flops),
              result.instructions);
   print_findings(result);
-  if (c)
-    for (const std::string& reason : failures(*c, tolerances)) fmt::print("failed     {}\n", reason);
-  const bool failed = !result.findings.empty() || (c && !c->passed);
-  fmt::print("{}\n", failed ? "FAILED" : c ? "PASSED" : "NOT CHECKED");
+  print_verdict(c, tolerances, !result.findings.empty());
 }
 
 void add_outcome(nlohmann::ordered_json& json, const emulator::Result& result, double seconds, double flops,
                  const Comparison* c, bool strict) {
-  if (c) {
-    json["relative_error"] = number(c->relative_error);
-    json["max_abs_error"] = number(c->max_abs_error);
-    json["lse_max_error"] = number(c->lse_max_error);
-    json["passed"] = c->passed && result.findings.empty();
-  }
+  if (c) add_errors(json, *c, !result.findings.empty());
   if (strict) {
     json["findings"] = findings_json(result);
     json["findings_left_out"] = result.findings_left_out;

@@ -19,6 +19,16 @@ void print_findings(const emulator::Result& result);
 // An array of rule, message, workgroup, at and, where two instructions are concerned, other.
 nlohmann::ordered_json findings_json(const emulator::Result& result);
 
+// The line `error`, to stdout.
+void print_errors(const Comparison& comparison, bool has_lse);
+
+// A line `failed` for each limit that was not kept, and PASSED, FAILED or, where nothing was compared, NOT CHECKED.
+// `failed`: for a reason beside the comparison.
+void print_verdict(const Comparison* comparison, const Tolerances& tolerances, bool failed);
+
+// Adds relative_error, max_abs_error, lse_max_error and passed.
+void add_errors(nlohmann::ordered_json& json, const Comparison& comparison, bool failed);
+
 // The lines `error`, `emulation` and, for what did not pass, `failed`, to stdout. `comparison` is null where nothing
 // was compared.
 void print_outcome(const emulator::Result& result, double seconds, double flops, const Comparison* comparison,

@@ -1,8 +1,13 @@
 #include "runtime_loader/run_options.h"
 
 #include "generator/command.h"
+#include "isa/error.h"
 
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <vector>
 
 namespace zyfa::runtime {
 namespace {
@@ -12,6 +17,8 @@ constexpr const char* examples = R"(Examples:
   zyfa-run K.co --heads 8 --kv-heads 1 --seqlen 1000 --seqlen-k 3000 --input sink --sigma 2 --json
   zyfa-run fwd_hd128_fp8.co --abi aiter-v3 --seqlen 4096 --input sink --v-mean 1
   zyfa-run K.co --q q.npy --k k.npy --v kv.safetensors:v --output o.npy
+  zyfa-run K.co --backend hip --heads 16 --seqlen 8192 --bench --json
+  zyfa-run --probe probes
   zyfa-run K.co --q layer7.safetensors:q --k layer7.safetensors:k --v layer7.safetensors:v --p-statistics
 The manifest (K.json) must lie beside the code object, or be named with --manifest.
 The exit code is 0 only if the kernel ran to its end and passed.
@@ -22,7 +29,7 @@ The exit code is 0 only if the kernel ran to its end and passed.
 void add_run_options(CLI::App& app, RunArguments& args) {
   app.footer(examples);
   app.failure_message([](const CLI::App*, const CLI::Error& error) { return generator::usage_error(error.what()); });
-  app.add_option("kernel", args.kernel, "code object (.co)")->required();
+  app.add_option("kernel", args.kernel, "code object (.co)");
   app.add_option("--manifest", args.manifest, "its manifest (default: the .json beside it)");
   app.add_option("--abi", args.abi,
                  "calling convention of an object of AITER's, which has no manifest: aiter-v3, "
@@ -71,7 +78,25 @@ void add_run_options(CLI::App& app, RunArguments& args) {
       ->check(generator::whole_number);
   app.add_option("--machine", args.machine_file,
                  "as zyfa-gen takes it, nominal, optimistic, pessimistic or a JSON file: arithmetic "
-                 "(docs/numerics.md), wait states");
+                 "(docs/numerics.md), wait states; with --bench and --probe, what is compared with");
+  app.add_option("--backend", args.backend, "emulator, or hip: a GPU (docs/first-run-on-mi355x.md)")
+      ->check([](const std::string& name) {
+        return name == "emulator" || name == "hip" ? std::string() : "is '" + name + "'; accepted: emulator, hip";
+      })
+      ->capture_default_str();
+  app.add_option("--device", args.device, "number of the GPU, as HIP counts")->check(generator::whole_number);
+  app.add_option("--repeat", args.repeat, "launch so often; all outputs must have the same bits")
+      ->check(generator::positive_number);
+  app.add_flag("--bench", args.bench, "also measure time, clock and power, beside what the model says");
+  app.add_option("--warm-up", args.warm_up, "launches of --bench that do not count (default: 20)")
+      ->check(generator::whole_number)
+      ->needs("--bench");
+  app.add_option("--launches", args.launches, "launches of --bench that count (default: 100)")
+      ->check(generator::positive_number)
+      ->needs("--bench");
+  app.add_option("--probe", args.probe_directory,
+                 "run the probes in this directory on a GPU instead of a kernel, and write what they find there as "
+                 "machine.json (docs/probes.md)");
   app.add_flag("--json", args.json, "print one JSON object instead of text");
   app.set_version_flag("--version", "zyfa " ZYFA_VERSION);
   for (const char* name : {"--seqlens", "--no-check"}) app.get_option(name)->needs("--abi");
@@ -86,6 +111,31 @@ void add_run_options(CLI::App& app, RunArguments& args) {
   for (const char* name : {"--batch", "--heads", "--kv-heads", "--seqlen", "--seqlen-k", "--input", "--sigma", "--seed",
                            "--v-ones", "--v-mean", "--distinct-descales"})
     for (const char* file : {"--q", "--k", "--v"}) app.get_option(name)->excludes(file);
+}
+
+void check_backend(const CLI::App& app, const RunArguments& args) {
+  const auto given = [&](const char* option) { return app.count(option) > 0; };
+  if (!args.probe_directory.empty()) {
+    if (given("--backend") && !args.on_gpu())
+      throw Error("--probe runs on a GPU; zyfa-sim --probe runs the same probes on the model");
+    const std::vector<std::string> accepted = {"--probe", "--device", "--backend", "--machine", "--json"};
+    for (const CLI::Option* option : app.get_options())
+      if (option->count() > 0 && std::ranges::find(accepted, option->get_name()) == accepted.end())
+        throw Error("{} does not go with --probe; accepted beside it: {}", option->get_name(),
+                    fmt::join(accepted, ", "));
+    return;
+  }
+  if (args.kernel.empty()) throw Error("say which kernel to run, or --probe DIR (--help has examples)");
+  if (args.on_gpu()) {
+    for (const char* option : {"--abi", "--strict", "--shuffle", "--max-instructions", "--p-statistics"})
+      if (given(option)) throw Error("{} is for the emulator; it does not go with --backend hip", option);
+    if (given("--machine") && !args.bench) throw Error("--machine goes with --backend hip only beside --bench");
+    return;
+  }
+  if (args.bench)
+    throw Error("--bench needs --backend hip: emulation says nothing of time on a GPU, which zyfa-sim models");
+  for (const char* option : {"--device", "--repeat"})
+    if (given(option)) throw Error("{} needs --backend hip", option);
 }
 
 }  // namespace zyfa::runtime

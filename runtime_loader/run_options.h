@@ -31,11 +31,18 @@ struct RunArguments {
   int threads = 0, check_stride = 1;
   std::uint64_t max_instructions = emulator::Options{}.max_instructions;
   std::optional<double> tolerance;
+  std::string backend = "emulator", probe_directory;
+  int device = 0, repeat = 1, warm_up = 20, launches = 100;
+  bool bench = false;
 
+  bool on_gpu() const { return backend == "hip"; }
   bool has_files() const { return !q.empty() || !k.empty() || !v.empty(); }
 };
 
 // Options with their help, which of them exclude or need each other, and examples. `args` must outlive the parsing.
 void add_run_options(CLI::App& app, RunArguments& args);
+
+// Throws Error for an option that was given and does not go with the backend, or with --probe.
+void check_backend(const CLI::App& app, const RunArguments& args);
 
 }  // namespace zyfa::runtime

@@ -21,7 +21,7 @@ nlohmann::ordered_json to_json(const RunReport& r) {
   const AttentionShape& s = r.inputs.shape;
   nlohmann::ordered_json json = {
       {"kernel", r.kernel.manifest.symbol},
-      {"backend", "emulator"},
+      {"backend", r.args.backend},
       {"shape",
        {{"batch", s.batch},
         {"heads", s.heads},
@@ -39,7 +39,12 @@ nlohmann::ordered_json to_json(const RunReport& r) {
         {"kind", "files"}, {"q", r.args.q}, {"k", r.args.k}, {"v", r.args.v}, {"file_layout", r.args.file_layout}};
   else
     json["input"] = {{"kind", r.args.input}, {"sigma", r.args.sigma.value_or(1)}, {"seed", r.args.seed}};
-  add_outcome(json, r.run.result, r.run.seconds, attention_flops(s), &r.comparison, r.args.strict);
+  if (r.gpu) {
+    add_errors(json, r.comparison, r.gpu->report.different > 0);
+    add_gpu_report(json, *r.gpu);
+  } else {
+    add_outcome(json, r.run.result, r.run.seconds, attention_flops(s), &r.comparison, r.args.strict);
+  }
   if (r.captured)
     json["against_the_files"] = {{"relative_error", number(r.captured->relative_error)},
                                  {"max_abs_error", number(r.captured->max_abs_error)},
@@ -65,7 +70,13 @@ void print(const RunReport& r) {
   if (r.captured)
     fmt::print("files      relative error {:.3g}, maximum {:.3g}, {:.3g} by quantising alone: of their own values\n",
                r.captured->relative_error, r.captured->max_abs_error, r.captured->quantisation);
-  print_outcome(r.run.result, r.run.seconds, attention_flops(s), &r.comparison, r.tolerances, !r.run.lse.empty());
+  if (!r.gpu) {
+    print_outcome(r.run.result, r.run.seconds, attention_flops(s), &r.comparison, r.tolerances, !r.run.lse.empty());
+    return;
+  }
+  print_errors(r.comparison, !r.run.lse.empty());
+  print_gpu_report(*r.gpu);
+  print_verdict(&r.comparison, r.tolerances, r.gpu->report.different > 0);
 }
 
 CapturedErrors compare_captured(const AttentionResult& captured, const AttentionResult& dequantised,

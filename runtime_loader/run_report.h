@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime_loader/emulate.h"
+#include "runtime_loader/gpu_run.h"
 #include "runtime_loader/probability_statistics.h"
 #include "runtime_loader/run_options.h"
 
@@ -22,6 +23,7 @@ struct RunReport {
   const Kernel& kernel;
   const AttentionInputs& inputs;
   const EmulatedRun& run;
+  const GpuRun* gpu;             // null where the emulator ran it
   const Comparison& comparison;  // with fp64 attention of the dequantised input
   Tolerances tolerances;
   std::optional<CapturedErrors> captured;  // of files

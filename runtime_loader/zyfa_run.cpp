@@ -1,10 +1,13 @@
-// zyfa-run: runs a generated kernel on real input and compares what it wrote with attention in double precision.
+// zyfa-run: runs a generated kernel on real input, in the emulator or on a GPU, and compares what it wrote with
+// attention in double precision.
 
 #include "generator/command.h"
 #include "generator/machine_file.h"
 #include "isa/error.h"
 #include "runtime_loader/aiter_command.h"
 #include "runtime_loader/captured_inputs.h"
+#include "runtime_loader/gpu_run.h"
+#include "runtime_loader/probe_command.h"
 #include "runtime_loader/progress.h"
 #include "runtime_loader/report.h"
 #include "runtime_loader/run_options.h"
@@ -159,6 +162,11 @@ int run_foreign(const RunArguments& args) {
 }
 
 int run(RunArguments args) {
+  if (!args.probe_directory.empty())
+    return run_probe_command({.directory = args.probe_directory,
+                              .device = args.device,
+                              .machine = args.machine_file.empty() ? "nominal" : args.machine_file,
+                              .json = args.json});
   if (args.tolerance && !(*args.tolerance >= 0))
     throw Error("tolerance {} is not a number of at least 0", *args.tolerance);
   if (!args.output.empty()) check_writable(args.output);
@@ -168,31 +176,36 @@ int run(RunArguments args) {
   const RunInputs inputs = inputs_of(args, kernel);
   std::optional<ProbabilityObserver> watcher;
   if (args.p_statistics) watcher.emplace(kernel, inputs.codes.shape);
-  const EmulatedRun emulated =
-      emulate(args, kernel, inputs.codes, watcher ? watcher->observer() : emulator::Observer{});
-  stop_at_trap(emulated.result, kernel.manifest.symbol, args.json);
+  std::optional<GpuRun> gpu;
+  if (args.on_gpu()) gpu = run_on_gpu(args, kernel, inputs.codes);
+  const EmulatedRun ran =
+      gpu ? gpu->run : emulate(args, kernel, inputs.codes, watcher ? watcher->observer() : emulator::Observer{});
+  stop_at_trap(ran.result, kernel.manifest.symbol, args.json);
   Tolerances tolerances = default_tolerances(kernel.manifest.config);
   tolerances.relative = args.tolerance.value_or(tolerances.relative);
   const AttentionResult dequantised = reference(args, inputs.codes);
-  const Comparison comparison = compare(dequantised, emulated.output(), tolerances);
-  RunReport report{args, kernel, inputs.codes, emulated, comparison, tolerances, {}, {}};
-  if (inputs.captured)
-    report.captured = compare_captured(reference(args, *inputs.captured), dequantised, emulated.output());
+  const Comparison comparison = compare(dequantised, ran.output(), tolerances);
+  RunReport report{args, kernel, inputs.codes, ran, gpu ? &*gpu : nullptr, comparison, tolerances, {}, {}};
+  if (inputs.captured) report.captured = compare_captured(reference(args, *inputs.captured), dequantised, ran.output());
   if (watcher) report.probabilities = watcher->statistics();
   if (args.json)
     fmt::print("{}\n", to_json(report).dump(2));
   else
     print(report);
-  if (!args.output.empty()) save_output(emulated, args.output);
-  return comparison.passed && emulated.result.findings.empty() ? 0 : 1;
+  if (!args.output.empty()) save_output(ran, args.output);
+  const bool same_bits = !gpu || gpu->report.different == 0;
+  return comparison.passed && same_bits && ran.result.findings.empty() ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Runs a generated attention kernel on the emulator and checks it against fp64 attention."};
+  CLI::App app{"Runs a generated attention kernel, on the emulator or a GPU, and checks it against fp64 attention."};
   RunArguments args;
   add_run_options(app, args);
   CLI11_PARSE(app, argc, argv);
-  return generator::exit_code_of([&args] { return run(args); });
+  return generator::exit_code_of([&] {
+    check_backend(app, args);
+    return run(args);
+  });
 }

@@ -92,12 +92,12 @@ void print_benchmark(const Json& json) {
       "launches    {} after {} to warm up; {:.1f} us median, {:.1f} to {:.1f} from the 10th to the 90th of 100\n",
       json["launches"].get<int>(), json["warm_up"].get<int>(), median * 1e6, seconds["p10"].get<double>() * 1e6,
       seconds["p90"].get<double>() * 1e6);
-  fmt::print("speed       {:.1f} TFLOP/s ({})\n", json["tflops"].get<double>(),
+  fmt::print("speed      {:.4g} TFLOP/s ({})\n", json["tflops"].get<double>(),
              json["flop_convention"].get<std::string>());
-  fmt::print("clock       {}\npower       {}, {}\n", text_or(json["clock_ghz"], " GHz", "no sensor"),
+  fmt::print("clock      {}\npower      {}, {}\n", text_or(json["clock_ghz"], " GHz", "no sensor"),
              text_or(json["watts"], " W", "no sensor"),
              text_or(json["tflop_per_joule"], " TFLOP/J", json["sensors"]["source"].get<std::string>().c_str()));
-  fmt::print("model       {:.1f} us, {:.1f} TFLOP/s at {:.3g} GHz ({}), bound by {}; measured / model {:.3f}\n",
+  fmt::print("model      {:.1f} us, {:.4g} TFLOP/s at {:.3g} GHz ({}), bound by {}; measured / model {:.3f}\n",
              model["seconds"].get<double>() * 1e6, model["tflops"].get<double>(), model["clock_ghz"].get<double>(),
              model["clock_source"].get<std::string>(), model["bound"].get<std::string>(),
              model["measured_over_model"].get<double>());

@@ -1,0 +1,132 @@
+// zyfa-run on a GPU, which is the stand-in for HIP's runtime here: the emulator's bits, and what can go wrong, one line
+// each.
+#include "runtime_loader/kernel.h"
+#include "tests/support/catch.h"
+#include "tests/support/kernels.h"
+#include "tests/support/refused.h"
+#include "tests/support/stand_in.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace zyfa;
+
+namespace {
+
+const std::string bin = ZYFA_BINARY_DIR "/";
+
+std::string make_kernel_file(const TemporaryDirectory& folder, const generator::AttentionConfig& config) {
+  return generator::write_kernel(generator::generate(config, isa::Machine{}), folder.path()).code_object.string();
+}
+
+// With variables NAME=VALUE in the environment, beside the stand-in.
+ProcessResult run_on_stand_in(std::vector<std::string> command, std::vector<std::string> variables = {}) {
+  std::vector<std::string> all = {"env", "ZYFA_HIP_LIBRARY=" + stand_in_library};
+  all.insert(all.end(), variables.begin(), variables.end());
+  all.insert(all.end(), command.begin(), command.end());
+  return run_process(all);
+}
+
+}  // namespace
+
+TEST_CASE("zyfa-run --backend hip: the same checks, the same bits", "[hip][commands]") {
+  const TemporaryDirectory folder;
+  for (const generator::AttentionConfig& config :
+       {generator::AttentionConfig{.causal = true, .lse = true},
+        generator::AttentionConfig{.q_dtype = generator::QueryType::bf16, .causal = false}}) {
+    const std::string kernel = make_kernel_file(folder, config);
+    const std::string on_gpu = folder.file("gpu.npy"), emulated = folder.file("emulated.npy");
+    const std::vector<std::string> problem = {bin + "zyfa-run", kernel, "--heads", "4", "--kv-heads", "2",
+                                              "--seqlen",       "150",  "--json"};
+    std::vector<std::string> command = problem;
+    command.insert(command.end(), {"--output", emulated});
+    REQUIRE(run_process(command).exit_code == 0);
+    command = problem;
+    command.insert(command.end(), {"--backend", "hip", "--repeat", "3", "--output", on_gpu});
+    const ProcessResult result = run_on_stand_in(command);
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    const auto json = nlohmann::json::parse(result.out);
+    CHECK(json["backend"] == "hip");
+    CHECK(json["passed"] == true);
+    CHECK(json["repeat"] == nlohmann::json{{"launches", 3}, {"different", 0}});
+    CHECK(json["device"]["compute_units"] == 256);
+    CHECK_FALSE(json.contains("emulated_gflops"));
+    CHECK(runtime::read_file(on_gpu) == runtime::read_file(emulated));
+  }
+  // The verdict is the comparison's.
+  const std::string kernel = make_kernel_file(folder, {.causal = true});
+  const ProcessResult strict =
+      run_on_stand_in({bin + "zyfa-run", kernel, "--seqlen", "64", "--backend", "hip", "--tolerance", "0.0001"});
+  CHECK(strict.exit_code == 1);
+  CHECK(strict.out.find("FAILED") != std::string::npos);
+}
+
+TEST_CASE("zyfa-run --bench: one JSON with time and the model's figure", "[hip][commands]") {
+  const TemporaryDirectory folder;
+  const std::string kernel = make_kernel_file(folder, {.causal = true});
+  const std::vector<std::string> command = {bin + "zyfa-run", kernel,       "--backend", "hip",       "--seqlen", "64",
+                                            "--bench",        "--launches", "3",         "--warm-up", "1"};
+  std::vector<std::string> as_json = command;
+  as_json.push_back("--json");
+  const ProcessResult result = run_on_stand_in(as_json);
+  REQUIRE(result.exit_code == 0);
+  const auto benchmark = nlohmann::json::parse(result.out).at("benchmark");
+  CHECK(benchmark["launches"] == 3);
+  CHECK(benchmark["tflops"].get<double>() > 0);
+  CHECK(benchmark["watts"].is_null());
+  CHECK(benchmark["flop_convention"] == "2 * (head_dim + v_head_dim) per query and visible key");
+  CHECK(benchmark["model"]["machine"] == "nominal");
+  const ProcessResult text = run_on_stand_in(command);
+  for (const char* word :
+       {"device     AMD Instinct", "launches   3 after 1", "TFLOP/s", "measured / model", "PASSED"}) {
+    CAPTURE(word);
+    CHECK(text.out.find(word) != std::string::npos);
+  }
+}
+
+TEST_CASE("zyfa-run --probe: files, answers and what differs", "[hip][probes][commands]") {
+  const TemporaryDirectory folder;
+  const std::string probes = folder.file("probes");
+  const ProcessResult result = run_on_stand_in({bin + "zyfa-run", "--probe", probes, "--json"});
+  REQUIRE(result.exit_code == 1);  // the emulator counts no clocks
+  const auto json = nlohmann::json::parse(result.out);
+  const std::vector<std::string> differs = json["differs"];
+  CHECK(std::ranges::find(differs, "valu_clk") != differs.end());
+  CHECK(std::ranges::find(differs, "mfma_denormals") == differs.end());
+  CHECK(json["machine_file"] == probes + "/machine.json");
+  const auto machine = nlohmann::json::parse(
+      reinterpret_cast<const char*>(runtime::read_file(probes + "/machine.json").data()), nullptr, true, true);
+  CHECK(machine["mfma_denormals"]["value"] == "kept");
+  CHECK(machine["mfma_denormals"]["confidence"] == "measured");
+  // What was recorded evaluates to the same.
+  const ProcessResult again = run_process({bin + "zyfa-sim", "--probe", probes, "--recorded", probes, "--json"});
+  CHECK(nlohmann::json::parse(again.out)["parameters"] == json["parameters"]);
+}
+
+TEST_CASE("zyfa-run --backend hip refuses in one line", "[hip][commands]") {
+  const TemporaryDirectory folder;
+  const std::string run = bin + "zyfa-run", kernel = make_kernel_file(folder, {.causal = true});
+  const std::vector<std::string> on_gpu = {run, kernel, "--backend", "hip"};
+  check_refused(run_on_stand_in(on_gpu, {"ZYFA_HIP_EMULATED_ARCH=gfx942:sramecc+:xnack-"}),
+                {"GPU 0", "is a gfx942:sramecc+:xnack-", "gfx950"});
+  check_refused(run_on_stand_in(on_gpu, {"ZYFA_HIP_EMULATED_DEVICES=0"}), {"sees no GPU", "/dev/kfd"});
+  check_refused(run_on_stand_in({run, kernel, "--backend", "hip", "--device", "3"}), {"no GPU 3"});
+  check_refused(run_process({"env", "ZYFA_HIP_LIBRARY=/nowhere.so", run, kernel, "--backend", "hip"}),
+                {"cannot open ZYFA_HIP_LIBRARY=/nowhere.so"});
+  check_refused(run_process({"env", "ZYFA_HIP_LIBRARY=libc.so.6", run, kernel, "--backend", "hip"}),
+                {"libc.so.6 has no function hip", "no HIP runtime"});
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> command = on_gpu;
+    command.insert(command.end(), more.begin(), more.end());
+    return run_process(command);
+  };
+  for (const char* option : {"--strict", "--p-statistics"}) check_refused(with({option}), {option, "emulator"});
+  check_refused(with({"--machine", "optimistic"}), {"--machine", "--bench"});
+  check_refused(run_process({run, kernel, "--bench"}), {"--bench needs --backend hip"});
+  check_refused(run_process({run, kernel, "--repeat", "2"}), {"--repeat needs --backend hip"});
+  check_refused(run_process({run, kernel, "--launches", "2"}), {"--launches", "--bench"});
+  check_refused(run_process({run, kernel, "--backend", "cuda"}), {"'cuda'", "emulator, hip"});
+  check_refused(run_process({run}), {"which kernel", "--probe"});
+  check_refused(run_process({run, "--probe", folder.file("p"), "--seqlen", "5"}), {"--seqlen", "--probe"});
+  check_refused(run_process({run, "--probe", folder.file("p"), "--backend", "emulator"}), {"zyfa-sim --probe"});
+}
