@@ -336,93 +336,93 @@ zyfa_fwd_hd128_fp8_e4m3fn_lean_full_lse_gfx950:
   s_load_dwordx4 s[40:43], s[0:1], 0xe0                                  ; schedules/arguments.cpp:21
   .loc 1 22 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:22
-  .loc 1 69 0
-  s_load_dword s5, s[0:1], 0xf0                                          ; schedules/arguments.cpp:69
-  .loc 1 72 0
-  s_add_u32 s6, s40, 0xff                                                ; schedules/arguments.cpp:72
-  .loc 1 73 0
-  s_lshr_b32 s6, s6, 8                                                   ; schedules/arguments.cpp:73
   .loc 1 74 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:74
-  .loc 1 75 0
-  s_mul_hi_u32 s46, s5, s6                                               ; schedules/arguments.cpp:75
-  .loc 1 76 0
-  s_mul_i32 s7, s5, s6                                                   ; schedules/arguments.cpp:76
+  s_load_dword s5, s[0:1], 0xf0                                          ; schedules/arguments.cpp:74
   .loc 1 77 0
-  s_cmp_lg_u32 s46, 0                                                    ; schedules/arguments.cpp:77
+  s_add_u32 s6, s40, 0xff                                                ; schedules/arguments.cpp:77
   .loc 1 78 0
-  s_cbranch_scc1 order_of_the_grid                                       ; schedules/arguments.cpp:78
+  s_lshr_b32 s6, s6, 8                                                   ; schedules/arguments.cpp:78
   .loc 1 79 0
-  s_cmp_le_u32 s7, 0x100000                                              ; schedules/arguments.cpp:79
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:79
   .loc 1 80 0
-  s_cbranch_scc0 order_of_the_grid                                       ; schedules/arguments.cpp:80
+  s_mul_hi_u32 s46, s5, s6                                               ; schedules/arguments.cpp:80
+  .loc 1 81 0
+  s_mul_i32 s7, s5, s6                                                   ; schedules/arguments.cpp:81
+  .loc 1 82 0
+  s_cmp_lg_u32 s46, 0                                                    ; schedules/arguments.cpp:82
   .loc 1 83 0
-  s_mul_i32 s44, s3, s6                                                  ; schedules/arguments.cpp:83
+  s_cbranch_scc1 order_of_the_grid                                       ; schedules/arguments.cpp:83
   .loc 1 84 0
-  s_add_u32 s44, s44, s2                                                 ; schedules/arguments.cpp:84
+  s_cmp_le_u32 s7, 0x100000                                              ; schedules/arguments.cpp:84
   .loc 1 85 0
-  s_and_b32 s45, s44, 7                                                  ; schedules/arguments.cpp:85
-  .loc 1 86 0
-  s_lshr_b32 s44, s44, 3                                                 ; schedules/arguments.cpp:86
-  .loc 1 87 0
-  s_lshr_b32 s46, s7, 3                                                  ; schedules/arguments.cpp:87
+  s_cbranch_scc0 order_of_the_grid                                       ; schedules/arguments.cpp:85
   .loc 1 88 0
-  s_mul_i32 s46, s46, s45                                                ; schedules/arguments.cpp:88
+  s_mul_i32 s44, s3, s6                                                  ; schedules/arguments.cpp:88
   .loc 1 89 0
-  s_add_u32 s44, s44, s46                                                ; schedules/arguments.cpp:89
+  s_add_u32 s44, s44, s2                                                 ; schedules/arguments.cpp:89
   .loc 1 90 0
-  s_and_b32 s46, s7, 7                                                   ; schedules/arguments.cpp:90
+  s_and_b32 s45, s44, 7                                                  ; schedules/arguments.cpp:90
   .loc 1 91 0
-  s_min_u32 s46, s46, s45                                                ; schedules/arguments.cpp:91
+  s_lshr_b32 s44, s44, 3                                                 ; schedules/arguments.cpp:91
   .loc 1 92 0
-  s_add_u32 s44, s44, s46                                                ; schedules/arguments.cpp:92
-  .loc 1 49 0
-  v_cvt_f32_u32_e32 v2, s6                                               ; schedules/arguments.cpp:49
-  .loc 1 50 0
-  v_cvt_f32_u32_e32 v1, s44                                              ; schedules/arguments.cpp:50
-  .loc 1 51 0
-  v_rcp_f32_e32 v2, v2                                                   ; schedules/arguments.cpp:51
-  .loc 1 52 0
-  v_add_f32_e32 v1, 0.5, v1                                              ; schedules/arguments.cpp:52
-  .loc 1 53 0
-  v_mul_f32_e32 v1, v1, v2                                               ; schedules/arguments.cpp:53
-  .loc 1 54 0
-  v_cvt_u32_f32_e32 v1, v1                                               ; schedules/arguments.cpp:54
-  .loc 1 55 0
-  s_nop 0                                                                ; schedules/arguments.cpp:55
-  .loc 1 56 0
-  v_readfirstlane_b32 s47, v1                                            ; schedules/arguments.cpp:56
+  s_lshr_b32 s46, s7, 3                                                  ; schedules/arguments.cpp:92
   .loc 1 93 0
-  s_mov_b32 s3, s47                                                      ; schedules/arguments.cpp:93
+  s_mul_i32 s46, s46, s45                                                ; schedules/arguments.cpp:93
   .loc 1 94 0
-  s_mul_i32 s46, s3, s6                                                  ; schedules/arguments.cpp:94
+  s_add_u32 s44, s44, s46                                                ; schedules/arguments.cpp:94
   .loc 1 95 0
-  s_sub_u32 s2, s44, s46                                                 ; schedules/arguments.cpp:95
-order_of_the_grid:
-  .loc 1 104 0
-  v_lshrrev_b32_e32 v1, 6, v0                                            ; schedules/arguments.cpp:104
-  .loc 1 105 0
-  s_nop 0                                                                ; schedules/arguments.cpp:105
-  .loc 1 106 0
-  v_readfirstlane_b32 s5, v1                                             ; schedules/arguments.cpp:106
-  .loc 1 107 0
-  v_and_b32_e32 v1, 63, v0                                               ; schedules/arguments.cpp:107
+  s_and_b32 s46, s7, 7                                                   ; schedules/arguments.cpp:95
+  .loc 1 96 0
+  s_min_u32 s46, s46, s45                                                ; schedules/arguments.cpp:96
+  .loc 1 97 0
+  s_add_u32 s44, s44, s46                                                ; schedules/arguments.cpp:97
+  .loc 1 47 0
+  v_cvt_f32_u32_e32 v2, s6                                               ; schedules/arguments.cpp:47
+  .loc 1 48 0
+  v_cvt_f32_u32_e32 v1, s44                                              ; schedules/arguments.cpp:48
   .loc 1 49 0
-  v_cvt_f32_u32_e32 v3, s42                                              ; schedules/arguments.cpp:49
+  v_rcp_f32_e32 v2, v2                                                   ; schedules/arguments.cpp:49
   .loc 1 50 0
-  v_cvt_f32_u32_e32 v2, s3                                               ; schedules/arguments.cpp:50
+  v_add_f32_e32 v1, 0.5, v1                                              ; schedules/arguments.cpp:50
   .loc 1 51 0
-  v_rcp_f32_e32 v3, v3                                                   ; schedules/arguments.cpp:51
+  v_mul_f32_e32 v1, v1, v2                                               ; schedules/arguments.cpp:51
   .loc 1 52 0
-  v_add_f32_e32 v2, 0.5, v2                                              ; schedules/arguments.cpp:52
+  v_cvt_u32_f32_e32 v1, v1                                               ; schedules/arguments.cpp:52
   .loc 1 53 0
-  v_mul_f32_e32 v2, v2, v3                                               ; schedules/arguments.cpp:53
+  s_nop 0                                                                ; schedules/arguments.cpp:53
   .loc 1 54 0
-  v_cvt_u32_f32_e32 v2, v2                                               ; schedules/arguments.cpp:54
-  .loc 1 55 0
-  s_nop 0                                                                ; schedules/arguments.cpp:55
-  .loc 1 56 0
-  v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:56
+  v_readfirstlane_b32 s47, v1                                            ; schedules/arguments.cpp:54
+  .loc 1 98 0
+  s_mov_b32 s3, s47                                                      ; schedules/arguments.cpp:98
+  .loc 1 99 0
+  s_mul_i32 s46, s3, s6                                                  ; schedules/arguments.cpp:99
+  .loc 1 100 0
+  s_sub_u32 s2, s44, s46                                                 ; schedules/arguments.cpp:100
+order_of_the_grid:
+  .loc 1 60 0
+  v_lshrrev_b32_e32 v1, 6, v0                                            ; schedules/arguments.cpp:60
+  .loc 1 61 0
+  s_nop 0                                                                ; schedules/arguments.cpp:61
+  .loc 1 62 0
+  v_readfirstlane_b32 s5, v1                                             ; schedules/arguments.cpp:62
+  .loc 1 63 0
+  v_and_b32_e32 v1, 63, v0                                               ; schedules/arguments.cpp:63
+  .loc 1 47 0
+  v_cvt_f32_u32_e32 v3, s42                                              ; schedules/arguments.cpp:47
+  .loc 1 48 0
+  v_cvt_f32_u32_e32 v2, s3                                               ; schedules/arguments.cpp:48
+  .loc 1 49 0
+  v_rcp_f32_e32 v3, v3                                                   ; schedules/arguments.cpp:49
+  .loc 1 50 0
+  v_add_f32_e32 v2, 0.5, v2                                              ; schedules/arguments.cpp:50
+  .loc 1 51 0
+  v_mul_f32_e32 v2, v2, v3                                               ; schedules/arguments.cpp:51
+  .loc 1 52 0
+  v_cvt_u32_f32_e32 v2, v2                                               ; schedules/arguments.cpp:52
+  .loc 1 53 0
+  s_nop 0                                                                ; schedules/arguments.cpp:53
+  .loc 1 54 0
+  v_readfirstlane_b32 s44, v2                                            ; schedules/arguments.cpp:54
   .loc 2 55 0
   v_mov_b32_e32 v3, 0x4b00007f                                           ; schedules/softmax.cpp:55
   .loc 2 56 0
@@ -439,78 +439,78 @@ order_of_the_grid:
   s_load_dwordx4 s[56:59], s[0:1], 0xb0                                  ; schedules/arguments.cpp:36
   .loc 1 37 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
-  .loc 1 141 0
-  s_mov_b64 s[50:51], s[52:53]                                           ; schedules/arguments.cpp:141
-  .loc 1 121 0
-  s_mul_i32 s54, s4, s58                                                 ; schedules/arguments.cpp:121
+  .loc 1 142 0
+  s_mov_b64 s[50:51], s[52:53]                                           ; schedules/arguments.cpp:142
   .loc 1 122 0
-  s_mul_hi_u32 s55, s4, s58                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s54, s4, s58                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s50, s50, s54                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s55, s4, s58                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s51, s51, s55                                               ; schedules/arguments.cpp:124
+  s_add_u32 s50, s50, s54                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s54, s4, s59                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s51, s51, s55                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s51, s51, s54                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s54, s44, s56                                                ; schedules/arguments.cpp:121
+  s_mul_i32 s54, s4, s59                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s51, s51, s54                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s55, s44, s56                                             ; schedules/arguments.cpp:122
+  s_mul_i32 s54, s44, s56                                                ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s50, s50, s54                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s55, s44, s56                                             ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s51, s51, s55                                               ; schedules/arguments.cpp:124
+  s_add_u32 s50, s50, s54                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s54, s44, s57                                                ; schedules/arguments.cpp:125
+  s_addc_u32 s51, s51, s55                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s51, s51, s54                                                ; schedules/arguments.cpp:126
+  s_mul_i32 s54, s44, s57                                                ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s51, s51, s54                                                ; schedules/arguments.cpp:127
   .loc 1 35 0
   s_load_dwordx2 s[54:55], s[0:1], 0x30                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
   s_load_dwordx4 s[56:59], s[0:1], 0xc0                                  ; schedules/arguments.cpp:36
   .loc 1 37 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
-  .loc 1 141 0
-  s_mov_b64 s[52:53], s[54:55]                                           ; schedules/arguments.cpp:141
-  .loc 1 121 0
-  s_mul_i32 s60, s4, s58                                                 ; schedules/arguments.cpp:121
+  .loc 1 142 0
+  s_mov_b64 s[52:53], s[54:55]                                           ; schedules/arguments.cpp:142
   .loc 1 122 0
-  s_mul_hi_u32 s61, s4, s58                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s60, s4, s58                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s52, s52, s60                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s61, s4, s58                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s53, s53, s61                                               ; schedules/arguments.cpp:124
+  s_add_u32 s52, s52, s60                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s60, s4, s59                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s53, s53, s61                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s53, s53, s60                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s60, s44, s56                                                ; schedules/arguments.cpp:121
+  s_mul_i32 s60, s4, s59                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s53, s53, s60                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s61, s44, s56                                             ; schedules/arguments.cpp:122
+  s_mul_i32 s60, s44, s56                                                ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s52, s52, s60                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s61, s44, s56                                             ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s53, s53, s61                                               ; schedules/arguments.cpp:124
+  s_add_u32 s52, s52, s60                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s60, s44, s57                                                ; schedules/arguments.cpp:125
+  s_addc_u32 s53, s53, s61                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s53, s53, s60                                                ; schedules/arguments.cpp:126
-  .loc 1 172 0
-  s_load_dword s47, s[50:51], 0x0                                        ; schedules/arguments.cpp:172
+  s_mul_i32 s60, s44, s57                                                ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s53, s53, s60                                                ; schedules/arguments.cpp:127
   .loc 1 173 0
-  s_load_dword s48, s[52:53], 0x0                                        ; schedules/arguments.cpp:173
+  s_load_dword s47, s[50:51], 0x0                                        ; schedules/arguments.cpp:173
   .loc 1 174 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:174
+  s_load_dword s48, s[52:53], 0x0                                        ; schedules/arguments.cpp:174
   .loc 1 175 0
-  v_mov_b32_e32 v7, s43                                                  ; schedules/arguments.cpp:175
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:175
   .loc 1 176 0
-  v_mul_f32_e32 v7, s47, v7                                              ; schedules/arguments.cpp:176
+  v_mov_b32_e32 v7, s43                                                  ; schedules/arguments.cpp:176
   .loc 1 177 0
-  v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:177
+  v_mul_f32_e32 v7, s47, v7                                              ; schedules/arguments.cpp:177
   .loc 1 178 0
-  v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:178
+  v_mul_f32_e32 v7, s48, v7                                              ; schedules/arguments.cpp:178
+  .loc 1 179 0
+  v_mul_f32_e32 v7, 0x3fb8aa3b, v7                                       ; schedules/arguments.cpp:179
   .loc 2 76 0
   v_max_f32_e32 v7, 0xf800000, v7                                        ; schedules/softmax.cpp:76
   .loc 2 77 0
@@ -523,12 +523,12 @@ order_of_the_grid:
   v_readfirstlane_b32 s45, v8                                            ; schedules/softmax.cpp:81
   .loc 2 82 0
   v_readfirstlane_b32 s46, v7                                            ; schedules/softmax.cpp:82
-  .loc 1 113 0
-  s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:113
   .loc 1 114 0
-  s_mul_i32 s7, s5, 32                                                   ; schedules/arguments.cpp:114
+  s_mul_i32 s6, s2, 0x100                                                ; schedules/arguments.cpp:114
   .loc 1 115 0
-  s_add_u32 s7, s7, s6                                                   ; schedules/arguments.cpp:115
+  s_mul_i32 s7, s5, 32                                                   ; schedules/arguments.cpp:115
+  .loc 1 116 0
+  s_add_u32 s7, s7, s6                                                   ; schedules/arguments.cpp:116
   .loc 3 32 0
   s_mov_b32 s47, s41                                                     ; schedules/limits.cpp:32
   .loc 3 33 0
@@ -543,56 +543,56 @@ order_of_the_grid:
   s_cselect_b32 s47, s47, 0                                              ; schedules/limits.cpp:14
   .loc 3 15 0
   s_cselect_b32 s48, s48, 0                                              ; schedules/limits.cpp:15
-  .loc 1 131 0
-  s_mov_b64 s[50:51], s[8:9]                                             ; schedules/arguments.cpp:131
-  .loc 1 121 0
-  s_mul_i32 s56, s4, s20                                                 ; schedules/arguments.cpp:121
+  .loc 1 132 0
+  s_mov_b64 s[50:51], s[8:9]                                             ; schedules/arguments.cpp:132
   .loc 1 122 0
-  s_mul_hi_u32 s57, s4, s20                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s56, s4, s20                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s57, s4, s20                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:124
+  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s56, s4, s21                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s56, s3, s18                                                 ; schedules/arguments.cpp:121
+  s_mul_i32 s56, s4, s21                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s57, s3, s18                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s56, s3, s18                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s57, s3, s18                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:124
+  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s56, s3, s19                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s56, s7, s16                                                 ; schedules/arguments.cpp:121
+  s_mul_i32 s56, s3, s19                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s57, s7, s16                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s56, s7, s16                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s57, s7, s16                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:124
+  s_add_u32 s50, s50, s56                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s56, s7, s17                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s51, s51, s57                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:126
-  .loc 1 154 0
-  s_sub_i32 s56, s40, s7                                                 ; schedules/arguments.cpp:154
+  s_mul_i32 s56, s7, s17                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s51, s51, s56                                                ; schedules/arguments.cpp:127
   .loc 1 155 0
-  s_max_i32 s56, s56, 0                                                  ; schedules/arguments.cpp:155
+  s_sub_i32 s56, s40, s7                                                 ; schedules/arguments.cpp:155
   .loc 1 156 0
-  s_min_i32 s56, s56, 32                                                 ; schedules/arguments.cpp:156
-  .loc 1 161 0
-  s_mov_b64 s[52:53], s[50:51]                                           ; schedules/arguments.cpp:161
+  s_max_i32 s56, s56, 0                                                  ; schedules/arguments.cpp:156
+  .loc 1 157 0
+  s_min_i32 s56, s56, 32                                                 ; schedules/arguments.cpp:157
   .loc 1 162 0
-  s_mul_i32 s54, s56, s16                                                ; schedules/arguments.cpp:162
+  s_mov_b64 s[52:53], s[50:51]                                           ; schedules/arguments.cpp:162
   .loc 1 163 0
-  s_mov_b32 s55, 0x20000                                                 ; schedules/arguments.cpp:163
+  s_mul_i32 s54, s56, s16                                                ; schedules/arguments.cpp:163
+  .loc 1 164 0
+  s_mov_b32 s55, 0x20000                                                 ; schedules/arguments.cpp:164
   .loc 4 224 0
   v_and_b32_e32 v72, 31, v1                                              ; schedules/tiles.cpp:224
   .loc 4 225 0
@@ -708,32 +708,32 @@ order_of_the_grid:
   v_mov_b32_e32 v179, 0
   v_mov_b32_e32 v180, 0
   v_mov_b32_e32 v181, 0
-  .loc 1 131 0
-  s_mov_b64 s[56:57], s[10:11]                                           ; schedules/arguments.cpp:131
-  .loc 1 121 0
-  s_mul_i32 s58, s4, s26                                                 ; schedules/arguments.cpp:121
+  .loc 1 132 0
+  s_mov_b64 s[56:57], s[10:11]                                           ; schedules/arguments.cpp:132
   .loc 1 122 0
-  s_mul_hi_u32 s59, s4, s26                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s58, s4, s26                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s59, s4, s26                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:124
+  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s58, s4, s27                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s58, s44, s24                                                ; schedules/arguments.cpp:121
+  s_mul_i32 s58, s4, s27                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s59, s44, s24                                             ; schedules/arguments.cpp:122
+  s_mul_i32 s58, s44, s24                                                ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s59, s44, s24                                             ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:124
+  s_add_u32 s56, s56, s58                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s58, s44, s25                                                ; schedules/arguments.cpp:125
+  s_addc_u32 s57, s57, s59                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:126
+  s_mul_i32 s58, s44, s25                                                ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s57, s57, s58                                                ; schedules/arguments.cpp:127
   .loc 4 20 0
   v_bfe_u32 v185, v1, 5, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -784,32 +784,32 @@ order_of_the_grid:
   s_mul_i32 s50, s22, 0x80                                               ; schedules/tiles.cpp:64
   .loc 4 65 0
   s_add_u32 s51, s51, 0                                                  ; schedules/tiles.cpp:65
-  .loc 1 131 0
-  s_mov_b64 s[62:63], s[12:13]                                           ; schedules/arguments.cpp:131
-  .loc 1 121 0
-  s_mul_i32 s64, s4, s32                                                 ; schedules/arguments.cpp:121
+  .loc 1 132 0
+  s_mov_b64 s[62:63], s[12:13]                                           ; schedules/arguments.cpp:132
   .loc 1 122 0
-  s_mul_hi_u32 s65, s4, s32                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s64, s4, s32                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s62, s62, s64                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s65, s4, s32                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s63, s63, s65                                               ; schedules/arguments.cpp:124
+  s_add_u32 s62, s62, s64                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s64, s4, s33                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s63, s63, s65                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s63, s63, s64                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s64, s44, s30                                                ; schedules/arguments.cpp:121
+  s_mul_i32 s64, s4, s33                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s63, s63, s64                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s65, s44, s30                                             ; schedules/arguments.cpp:122
+  s_mul_i32 s64, s44, s30                                                ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s62, s62, s64                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s65, s44, s30                                             ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s63, s63, s65                                               ; schedules/arguments.cpp:124
+  s_add_u32 s62, s62, s64                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s64, s44, s31                                                ; schedules/arguments.cpp:125
+  s_addc_u32 s63, s63, s65                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s63, s63, s64                                                ; schedules/arguments.cpp:126
+  s_mul_i32 s64, s44, s31                                                ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s63, s63, s64                                                ; schedules/arguments.cpp:127
   .loc 4 20 0
   v_bfe_u32 v187, v1, 3, 1                                               ; schedules/tiles.cpp:20
   .loc 4 21 0
@@ -5104,90 +5104,90 @@ served_others:
   .loc 7 235 0
   s_barrier                                                              ; schedules/ping_pong.cpp:235
 other_group_2:
-  .loc 1 131 0
-  s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:131
-  .loc 1 121 0
-  s_mul_i32 s70, s4, s38                                                 ; schedules/arguments.cpp:121
+  .loc 1 132 0
+  s_mov_b64 s[68:69], s[14:15]                                           ; schedules/arguments.cpp:132
   .loc 1 122 0
-  s_mul_hi_u32 s71, s4, s38                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s70, s4, s38                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s71, s4, s38                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s70, s4, s39                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s70, s3, s36                                                 ; schedules/arguments.cpp:121
+  s_mul_i32 s70, s4, s39                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s71, s3, s36                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s70, s3, s36                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s71, s3, s36                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s70, s3, s37                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
+  s_mul_i32 s70, s3, s37                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:127
   .loc 1 35 0
   s_load_dwordx2 s[76:77], s[0:1], 0x38                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
   s_load_dwordx4 s[80:83], s[0:1], 0xd0                                  ; schedules/arguments.cpp:36
   .loc 1 37 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
-  .loc 1 141 0
-  s_mov_b64 s[70:71], s[76:77]                                           ; schedules/arguments.cpp:141
-  .loc 1 121 0
-  s_mul_i32 s78, s4, s82                                                 ; schedules/arguments.cpp:121
+  .loc 1 142 0
+  s_mov_b64 s[70:71], s[76:77]                                           ; schedules/arguments.cpp:142
   .loc 1 122 0
-  s_mul_hi_u32 s79, s4, s82                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s78, s4, s82                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s70, s70, s78                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s79, s4, s82                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s71, s71, s79                                               ; schedules/arguments.cpp:124
+  s_add_u32 s70, s70, s78                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s78, s4, s83                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s71, s71, s79                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s71, s71, s78                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s78, s44, s80                                                ; schedules/arguments.cpp:121
+  s_mul_i32 s78, s4, s83                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s71, s71, s78                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s79, s44, s80                                             ; schedules/arguments.cpp:122
+  s_mul_i32 s78, s44, s80                                                ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s70, s70, s78                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s79, s44, s80                                             ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s71, s71, s79                                               ; schedules/arguments.cpp:124
+  s_add_u32 s70, s70, s78                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s78, s44, s81                                                ; schedules/arguments.cpp:125
+  s_addc_u32 s71, s71, s79                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s71, s71, s78                                                ; schedules/arguments.cpp:126
-  .loc 1 149 0
-  s_load_dword s67, s[70:71], 0x0                                        ; schedules/arguments.cpp:149
-  .loc 1 121 0
-  s_mul_i32 s70, s7, s34                                                 ; schedules/arguments.cpp:121
+  s_mul_i32 s78, s44, s81                                                ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s71, s71, s78                                                ; schedules/arguments.cpp:127
+  .loc 1 150 0
+  s_load_dword s67, s[70:71], 0x0                                        ; schedules/arguments.cpp:150
   .loc 1 122 0
-  s_mul_hi_u32 s71, s7, s34                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s70, s7, s34                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s71, s7, s34                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s70, s7, s35                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
-  .loc 1 154 0
-  s_sub_i32 s70, s40, s7                                                 ; schedules/arguments.cpp:154
+  s_mul_i32 s70, s7, s35                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:127
   .loc 1 155 0
-  s_max_i32 s70, s70, 0                                                  ; schedules/arguments.cpp:155
+  s_sub_i32 s70, s40, s7                                                 ; schedules/arguments.cpp:155
   .loc 1 156 0
-  s_min_i32 s70, s70, 32                                                 ; schedules/arguments.cpp:156
-  .loc 1 161 0
-  s_mov_b64 s[72:73], s[68:69]                                           ; schedules/arguments.cpp:161
+  s_max_i32 s70, s70, 0                                                  ; schedules/arguments.cpp:156
+  .loc 1 157 0
+  s_min_i32 s70, s70, 32                                                 ; schedules/arguments.cpp:157
   .loc 1 162 0
-  s_mul_i32 s74, s70, s34                                                ; schedules/arguments.cpp:162
+  s_mov_b64 s[72:73], s[68:69]                                           ; schedules/arguments.cpp:162
   .loc 1 163 0
-  s_mov_b32 s75, 0x20000                                                 ; schedules/arguments.cpp:163
+  s_mul_i32 s74, s70, s34                                                ; schedules/arguments.cpp:163
+  .loc 1 164 0
+  s_mov_b32 s75, 0x20000                                                 ; schedules/arguments.cpp:164
   .loc 9 52 0
   v_lshrrev_b32_e32 v195, 5, v1                                          ; schedules/output.cpp:52
   .loc 9 53 0
@@ -5368,78 +5368,78 @@ other_group_2:
   s_load_dwordx4 s[76:79], s[0:1], 0xb0                                  ; schedules/arguments.cpp:36
   .loc 1 37 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
-  .loc 1 141 0
-  s_mov_b64 s[70:71], s[72:73]                                           ; schedules/arguments.cpp:141
-  .loc 1 121 0
-  s_mul_i32 s74, s4, s78                                                 ; schedules/arguments.cpp:121
+  .loc 1 142 0
+  s_mov_b64 s[70:71], s[72:73]                                           ; schedules/arguments.cpp:142
   .loc 1 122 0
-  s_mul_hi_u32 s75, s4, s78                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s74, s4, s78                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s70, s70, s74                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s75, s4, s78                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s71, s71, s75                                               ; schedules/arguments.cpp:124
+  s_add_u32 s70, s70, s74                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s74, s4, s79                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s71, s71, s75                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s71, s71, s74                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s74, s44, s76                                                ; schedules/arguments.cpp:121
+  s_mul_i32 s74, s4, s79                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s71, s71, s74                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s75, s44, s76                                             ; schedules/arguments.cpp:122
+  s_mul_i32 s74, s44, s76                                                ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s70, s70, s74                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s75, s44, s76                                             ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s71, s71, s75                                               ; schedules/arguments.cpp:124
+  s_add_u32 s70, s70, s74                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s74, s44, s77                                                ; schedules/arguments.cpp:125
+  s_addc_u32 s71, s71, s75                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s71, s71, s74                                                ; schedules/arguments.cpp:126
+  s_mul_i32 s74, s44, s77                                                ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s71, s71, s74                                                ; schedules/arguments.cpp:127
   .loc 1 35 0
   s_load_dwordx2 s[74:75], s[0:1], 0x30                                  ; schedules/arguments.cpp:35
   .loc 1 36 0
   s_load_dwordx4 s[76:79], s[0:1], 0xc0                                  ; schedules/arguments.cpp:36
   .loc 1 37 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
-  .loc 1 141 0
-  s_mov_b64 s[72:73], s[74:75]                                           ; schedules/arguments.cpp:141
-  .loc 1 121 0
-  s_mul_i32 s80, s4, s78                                                 ; schedules/arguments.cpp:121
+  .loc 1 142 0
+  s_mov_b64 s[72:73], s[74:75]                                           ; schedules/arguments.cpp:142
   .loc 1 122 0
-  s_mul_hi_u32 s81, s4, s78                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s80, s4, s78                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s72, s72, s80                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s81, s4, s78                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s73, s73, s81                                               ; schedules/arguments.cpp:124
+  s_add_u32 s72, s72, s80                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s80, s4, s79                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s73, s73, s81                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s73, s73, s80                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s80, s44, s76                                                ; schedules/arguments.cpp:121
+  s_mul_i32 s80, s4, s79                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s73, s73, s80                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s81, s44, s76                                             ; schedules/arguments.cpp:122
+  s_mul_i32 s80, s44, s76                                                ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s72, s72, s80                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s81, s44, s76                                             ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s73, s73, s81                                               ; schedules/arguments.cpp:124
+  s_add_u32 s72, s72, s80                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s80, s44, s77                                                ; schedules/arguments.cpp:125
+  s_addc_u32 s73, s73, s81                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s73, s73, s80                                                ; schedules/arguments.cpp:126
-  .loc 1 172 0
-  s_load_dword s67, s[70:71], 0x0                                        ; schedules/arguments.cpp:172
+  s_mul_i32 s80, s44, s77                                                ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s73, s73, s80                                                ; schedules/arguments.cpp:127
   .loc 1 173 0
-  s_load_dword s68, s[72:73], 0x0                                        ; schedules/arguments.cpp:173
+  s_load_dword s67, s[70:71], 0x0                                        ; schedules/arguments.cpp:173
   .loc 1 174 0
-  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:174
+  s_load_dword s68, s[72:73], 0x0                                        ; schedules/arguments.cpp:174
   .loc 1 175 0
-  v_mov_b32_e32 v196, s43                                                ; schedules/arguments.cpp:175
+  s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:175
   .loc 1 176 0
-  v_mul_f32_e32 v196, s67, v196                                          ; schedules/arguments.cpp:176
+  v_mov_b32_e32 v196, s43                                                ; schedules/arguments.cpp:176
   .loc 1 177 0
-  v_mul_f32_e32 v196, s68, v196                                          ; schedules/arguments.cpp:177
+  v_mul_f32_e32 v196, s67, v196                                          ; schedules/arguments.cpp:177
   .loc 1 178 0
-  v_mul_f32_e32 v196, 0x3fb8aa3b, v196                                   ; schedules/arguments.cpp:178
+  v_mul_f32_e32 v196, s68, v196                                          ; schedules/arguments.cpp:178
+  .loc 1 179 0
+  v_mul_f32_e32 v196, 0x3fb8aa3b, v196                                   ; schedules/arguments.cpp:179
   .loc 9 85 0
   v_mul_f32_e32 v197, 0xf1800000, v88                                    ; schedules/output.cpp:85
   .loc 9 89 0
@@ -5452,58 +5452,58 @@ other_group_2:
   s_load_dwordx4 s[72:75], s[0:1], 0xa0                                  ; schedules/arguments.cpp:36
   .loc 1 37 0
   s_waitcnt lgkmcnt(0)                                                   ; schedules/arguments.cpp:37
-  .loc 1 121 0
-  s_mul_i32 s70, s4, s74                                                 ; schedules/arguments.cpp:121
   .loc 1 122 0
-  s_mul_hi_u32 s71, s4, s74                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s70, s4, s74                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s71, s4, s74                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s70, s4, s75                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
-  .loc 1 121 0
-  s_mul_i32 s70, s3, s72                                                 ; schedules/arguments.cpp:121
+  s_mul_i32 s70, s4, s75                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:127
   .loc 1 122 0
-  s_mul_hi_u32 s71, s3, s72                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s70, s3, s72                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s71, s3, s72                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:124
+  s_add_u32 s68, s68, s70                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s70, s3, s73                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s69, s69, s71                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:126
+  s_mul_i32 s70, s3, s73                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s69, s69, s70                                                ; schedules/arguments.cpp:127
   .loc 9 99 0
   s_mov_b32 s67, 4                                                       ; schedules/output.cpp:99
   .loc 9 102 0
   s_mov_b64 s[70:71], 4                                                  ; schedules/output.cpp:102
-  .loc 1 121 0
-  s_mul_i32 s80, s7, s70                                                 ; schedules/arguments.cpp:121
   .loc 1 122 0
-  s_mul_hi_u32 s81, s7, s70                                              ; schedules/arguments.cpp:122
+  s_mul_i32 s80, s7, s70                                                 ; schedules/arguments.cpp:122
   .loc 1 123 0
-  s_add_u32 s68, s68, s80                                                ; schedules/arguments.cpp:123
+  s_mul_hi_u32 s81, s7, s70                                              ; schedules/arguments.cpp:123
   .loc 1 124 0
-  s_addc_u32 s69, s69, s81                                               ; schedules/arguments.cpp:124
+  s_add_u32 s68, s68, s80                                                ; schedules/arguments.cpp:124
   .loc 1 125 0
-  s_mul_i32 s80, s7, s71                                                 ; schedules/arguments.cpp:125
+  s_addc_u32 s69, s69, s81                                               ; schedules/arguments.cpp:125
   .loc 1 126 0
-  s_add_u32 s69, s69, s80                                                ; schedules/arguments.cpp:126
-  .loc 1 154 0
-  s_sub_i32 s80, s40, s7                                                 ; schedules/arguments.cpp:154
+  s_mul_i32 s80, s7, s71                                                 ; schedules/arguments.cpp:126
+  .loc 1 127 0
+  s_add_u32 s69, s69, s80                                                ; schedules/arguments.cpp:127
   .loc 1 155 0
-  s_max_i32 s80, s80, 0                                                  ; schedules/arguments.cpp:155
+  s_sub_i32 s80, s40, s7                                                 ; schedules/arguments.cpp:155
   .loc 1 156 0
-  s_min_i32 s80, s80, 32                                                 ; schedules/arguments.cpp:156
-  .loc 1 161 0
-  s_mov_b64 s[76:77], s[68:69]                                           ; schedules/arguments.cpp:161
+  s_max_i32 s80, s80, 0                                                  ; schedules/arguments.cpp:156
+  .loc 1 157 0
+  s_min_i32 s80, s80, 32                                                 ; schedules/arguments.cpp:157
   .loc 1 162 0
-  s_mul_i32 s78, s80, s67                                                ; schedules/arguments.cpp:162
+  s_mov_b64 s[76:77], s[68:69]                                           ; schedules/arguments.cpp:162
   .loc 1 163 0
-  s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:163
+  s_mul_i32 s78, s80, s67                                                ; schedules/arguments.cpp:163
+  .loc 1 164 0
+  s_mov_b32 s79, 0x20000                                                 ; schedules/arguments.cpp:164
   .loc 9 106 0
   v_lshlrev_b32_e32 v194, 2, v1                                          ; schedules/output.cpp:106
   .loc 9 107 0

@@ -121,4 +121,15 @@ std::string emit_assembly(const AttentionPlan& plan, const KernelBody& body) {
       body);
 }
 
+std::string emit_assembly(const QuantisePlan& plan, const KernelBody& body) {
+  return emit_assembly({.symbol = plan.symbol,
+                        .about = fmt::format("{} rows to a workgroup", plan.rows_per_workgroup()),
+                        .lds_bytes = plan.lds_bytes,
+                        .kernarg_bytes = sizeof(QuantiseKernargs),
+                        .arguments = quantise_kernarg_fields(),
+                        .workgroup_size = plan.workgroup_size(),
+                        .code_object_version = plan.config.code_object_version},
+                       body);
+}
+
 }  // namespace zyfa::generator

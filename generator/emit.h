@@ -4,6 +4,7 @@
 #include "generator/builder.h"
 #include "generator/kernargs.h"
 #include "generator/plan.h"
+#include "generator/quantise.h"
 
 #include <string>
 
@@ -23,5 +24,6 @@ struct KernelFrame {
 
 std::string emit_assembly(const KernelFrame& frame, const KernelBody& body);
 std::string emit_assembly(const AttentionPlan& plan, const KernelBody& body);
+std::string emit_assembly(const QuantisePlan& plan, const KernelBody& body);
 
 }  // namespace zyfa::generator

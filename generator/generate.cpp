@@ -15,12 +15,11 @@ namespace zyfa::generator {
 
 namespace fs = std::filesystem;
 
-GeneratedKernel generate(const AttentionConfig& config, const isa::Machine& machine) {
-  return generate_plan(make_plan(config), machine);
-}
+namespace {
 
-GeneratedKernel generate_plan(const AttentionPlan& plan, const isa::Machine& machine) {
-  GeneratedKernel kernel{.plan = plan, .body = {}, .assembly = {}, .code_object = {}, .manifest = {}};
+template <class Plan>
+Generated<Plan> generate_from(const Plan& plan, const isa::Machine& machine) {
+  Generated<Plan> kernel{.plan = plan, .body = {}, .assembly = {}, .code_object = {}, .manifest = {}};
   // Another machine gives other bytes, so it gives another name.
   if (const auto changes = changed_values(machine); !changes.empty()) {
     const std::string text = changes.dump();
@@ -31,6 +30,32 @@ GeneratedKernel generate_plan(const AttentionPlan& plan, const isa::Machine& mac
   kernel.code_object = link(assemble(kernel.assembly, kernel.plan.symbol + ".s"));
   kernel.manifest = make_manifest(kernel.plan, kernel.body, machine, kernel.code_object);
   return kernel;
+}
+
+template <class Plan>
+KernelFiles write_files(const Generated<Plan>& kernel, const fs::path& directory) {
+  make_directory(directory);
+  const std::string stem = (directory / kernel.plan.symbol).string();
+  KernelFiles files{stem + ".s", stem + ".co", stem + ".json"};
+  write_file(files.assembly, std::as_bytes(std::span(kernel.assembly)));
+  write_file(files.code_object, kernel.code_object);
+  const std::string manifest = kernel.manifest.dump(2) + "\n";
+  write_file(files.manifest, std::as_bytes(std::span(manifest)));
+  return files;
+}
+
+}  // namespace
+
+GeneratedKernel generate(const AttentionConfig& config, const isa::Machine& machine) {
+  return generate_plan(make_plan(config), machine);
+}
+
+GeneratedKernel generate_plan(const AttentionPlan& plan, const isa::Machine& machine) {
+  return generate_from(plan, machine);
+}
+
+GeneratedQuantise generate_quantise(const QuantiseConfig& config, const isa::Machine& machine) {
+  return generate_from(make_quantise_plan(config), machine);
 }
 
 void write_file(const fs::path& file, std::span<const std::byte> bytes) {
@@ -61,14 +86,11 @@ void make_directory(const fs::path& directory) {
 }
 
 KernelFiles write_kernel(const GeneratedKernel& kernel, const fs::path& directory) {
-  make_directory(directory);
-  const std::string stem = (directory / kernel.plan.symbol).string();
-  KernelFiles files{stem + ".s", stem + ".co", stem + ".json"};
-  write_file(files.assembly, std::as_bytes(std::span(kernel.assembly)));
-  write_file(files.code_object, kernel.code_object);
-  const std::string manifest = kernel.manifest.dump(2) + "\n";
-  write_file(files.manifest, std::as_bytes(std::span(manifest)));
-  return files;
+  return write_files(kernel, directory);
+}
+
+KernelFiles write_kernel(const GeneratedQuantise& kernel, const fs::path& directory) {
+  return write_files(kernel, directory);
 }
 
 }  // namespace zyfa::generator

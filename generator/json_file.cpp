@@ -29,4 +29,14 @@ nlohmann::ordered_json read_json_file(const std::filesystem::path& file) {
   return parse_json(text, file.string());
 }
 
+void check_keys(const nlohmann::json& json, const nlohmann::ordered_json& known, std::string_view source) {
+  if (!json.is_object()) throw Error("{}: a configuration is a JSON object, this is {}", source, json.type_name());
+  for (const auto& item : json.items())
+    if (!known.contains(item.key())) {
+      std::string keys;
+      for (const auto& k : known.items()) keys += (keys.empty() ? "" : ", ") + k.key();
+      throw Error("{}: unknown key '{}'; accepted: {}", source, item.key(), keys);
+    }
+}
+
 }  // namespace zyfa::generator

@@ -29,4 +29,27 @@ inline auto depth_limit(std::string source) {
   };
 }
 
+// Reads one key of a JSON object into `value` if it is there. Throws Error naming source and key where the type is
+// another; the JSON library's own message would not.
+template <class Value>
+void read_key(const nlohmann::json& json, const char* key, Value& value, std::string_view source) {
+  const auto found = json.find(key);
+  if (found == json.end()) return;
+  const bool fits = std::is_same_v<Value, bool>          ? found->is_boolean()
+                    : std::is_same_v<Value, std::string> ? found->is_string()
+                                                         : found->is_number_integer();
+  if (!fits)
+    throw Error("{}: '{}' is {}, not {}", source, key, found->dump(),
+                std::is_same_v<Value, bool>          ? "true or false"
+                : std::is_same_v<Value, std::string> ? "a string"
+                                                     : "a whole number");
+  value = found->get<Value>();
+  if constexpr (std::is_same_v<Value, int>)
+    if (found->get<std::int64_t>() != value || (found->is_number_unsigned() && value < 0))
+      throw Error("{}: '{}' is {}, which is too large", source, key, found->dump());
+}
+
+// Throws Error unless `json` is an object with no other keys than those of `known`.
+void check_keys(const nlohmann::json& json, const nlohmann::ordered_json& known, std::string_view source);
+
 }  // namespace zyfa::generator

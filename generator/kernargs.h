@@ -32,6 +32,17 @@ struct AttentionKernargs {
 };
 static_assert(sizeof(AttentionKernargs) == 248);
 
+// Of the kernel that quantises (generator/quantise.h), launched twice with another `phase`.
+struct QuantiseKernargs {
+  std::uint64_t x, codes, descale, k_descale, workspace;
+  TensorStrides x_stride, codes_stride;
+  DescaleStrides descale_stride, k_descale_stride;
+  std::uint32_t rows, heads, heads_per_scale;
+  std::uint32_t phase;  // 0: maxima; 1: scale and round
+  float softmax_scale;
+};
+static_assert(sizeof(QuantiseKernargs) == 144);
+
 struct KernargField {
   std::string_view name;
   std::uint32_t offset;
@@ -43,5 +54,6 @@ struct KernargField {
 };
 
 std::span<const KernargField> attention_kernarg_fields();
+std::span<const KernargField> quantise_kernarg_fields();
 
 }  // namespace zyfa::generator

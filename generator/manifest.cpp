@@ -1,13 +1,11 @@
 #include "generator/manifest.h"
 
-#include "generator/json_file.h"
 #include "generator/kernargs.h"
 #include "generator/machine_file.h"
+#include "generator/manifest_fields.h"
 #include "generator/sha256.h"
 
-#include <algorithm>
 #include <bit>
-#include <utility>
 
 namespace zyfa::generator {
 namespace {
@@ -15,15 +13,7 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json kernargs(const AttentionPlan& plan) {
-  ordered_json fields = ordered_json::array();
-  for (const KernargField& field : attention_kernarg_fields())
-    fields.push_back({{"name", field.name},
-                      {"offset", field.offset},
-                      {"size", field.size},
-                      {"kind", field.kind},
-                      {"type", field.type},
-                      {"unit", field.unit},
-                      {"meaning", field.meaning}});
+  ordered_json fields = kernarg_table(attention_kernarg_fields());
   if (plan.config.q_dtype == QueryType::bf16)
     for (ordered_json& field : fields) {
       if (field["name"] == "q") field.update({{"type", "bf16"}, {"meaning", "queries, rows of head_dim elements"}});
@@ -111,14 +101,6 @@ ordered_json limits(const AttentionPlan& plan) {
   return limits;
 }
 
-ordered_json register_map(const KernelBody& body) {
-  ordered_json map = ordered_json::array();
-  for (const NamedRegisters& range : body.registers)
-    map.push_back(
-        {{"file", std::string(1, range.file)}, {"first", range.first}, {"count", range.count}, {"name", range.name}});
-  return map;
-}
-
 ordered_json lds_map(const LdsPlan& lds) {
   ordered_json map = ordered_json::array();
   for (int i = 0; i < LdsPlan::buffers; ++i) {
@@ -142,58 +124,6 @@ ordered_json skipping_ways(const isa::Program& program) {
   return ways;
 }
 
-// The JSON library converts every number to the type it is asked for, whether it fits or not.
-template <class Value>
-bool fits(const nlohmann::json& json) {
-  if constexpr (std::is_integral_v<Value>)
-    return json.is_number_unsigned() ? std::in_range<Value>(json.get<std::uint64_t>())
-                                     : json.is_number_integer() && std::in_range<Value>(json.get<std::int64_t>());
-  else
-    return true;
-}
-template <>
-bool fits<std::vector<std::uint32_t>>(const nlohmann::json& json) {
-  return json.is_array() && std::ranges::all_of(json, fits<std::uint32_t>);
-}
-
-template <class Value>
-Value need(const nlohmann::json& json, std::initializer_list<const char*> path, const std::string& source) {
-  const nlohmann::json* at = &json;
-  std::string name;
-  for (const char* key : path) {
-    name += (name.empty() ? "" : ".") + std::string(key);
-    const auto found = at->is_object() ? at->find(key) : at->end();
-    if (!at->is_object() || found == at->end()) throw Error("{}: manifest has no '{}'", source, name);
-    at = &*found;
-  }
-  try {
-    if (fits<Value>(*at)) return at->get<Value>();
-  } catch (const nlohmann::json::exception&) {
-  }
-  throw Error("{}: manifest's '{}' has the wrong type or is out of range: {}", source, name, at->dump());
-}
-
-// The elements of an optional array, each made from an object by `make`.
-template <class Element, class Make>
-std::vector<Element> read_map(const nlohmann::json& json, const char* key, const std::string& source, Make make) {
-  std::vector<Element> elements;
-  if (!json.contains(key)) return elements;
-  if (!json.at(key).is_array()) throw Error("{}: manifest's '{}' is not an array", source, key);
-  for (const nlohmann::json& one : json.at(key)) elements.push_back(make(one, fmt::format("{}: '{}'", source, key)));
-  return elements;
-}
-
-NamedRegisters named_registers(const nlohmann::json& json, const std::string& source) {
-  const auto file = need<std::string>(json, {"file"}, source);
-  if (file != "v" && file != "a" && file != "s") throw Error("{}: there is no register file '{}'", source, file);
-  const NamedRegisters range{file[0], need<int>(json, {"first"}, source), need<int>(json, {"count"}, source),
-                             need<std::string>(json, {"name"}, source)};
-  if (range.first < 0 || range.count < 1 || range.first > isa::vector_registers ||
-      range.count > isa::vector_registers - range.first)
-    throw Error("{}: there are no {} registers from {}{}", source, range.count, range.file, range.first);
-  return range;
-}
-
 LdsRegion lds_region(const nlohmann::json& json, const std::string& source) {
   return {need<std::string>(json, {"name"}, source), need<std::uint32_t>(json, {"offset"}, source),
           need<std::uint32_t>(json, {"bytes"}, source)};
@@ -209,6 +139,7 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
                            std::span<const std::byte> code_object) {
   const int waves_per_simd = isa::waves_per_simd(machine, body.vgprs + body.agprs);
   return {{"manifest_version", manifest_version},
+          {"kind", "attention"},
           {"generator", fmt::format("zyfa {}", ZYFA_VERSION)},
           {"symbol", plan.symbol},
           {"arch", "gfx950"},
@@ -237,16 +168,14 @@ ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, co
 }
 
 Manifest manifest_from_json(const nlohmann::json& json, const std::string& source) {
-  if (const int version = need<int>(json, {"manifest_version"}, source); version != manifest_version)
-    throw Error("{} has manifest version {}; accepted: {}", source, version, manifest_version);
-  const auto workgroup = need<std::vector<std::uint32_t>>(json, {"launch", "workgroup_size"}, source);
+  check_kind(json, "attention", source);
+  const auto workgroup = workgroup_size(json, source);
   const auto queries = need<std::uint32_t>(json, {"launch", "queries_per_workgroup"}, source);
-  if (workgroup.size() != 3) throw Error("{}: manifest's 'launch.workgroup_size' is not three numbers", source);
   if (queries == 0) throw Error("{}: manifest's 'launch.queries_per_workgroup' is 0", source);
   return {need<std::string>(json, {"symbol"}, source),
           config_from_json(need<nlohmann::json>(json, {"config"}, source), source),
           queries,
-          workgroup[0],
+          workgroup,
           need<int>(json, {"launch", "order", "dies"}, source),
           need<std::uint32_t>(json, {"kernargs", "size"}, source),
           need<std::uint32_t>(json, {"resources", "lds_bytes"}, source),

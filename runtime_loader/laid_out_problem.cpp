@@ -5,18 +5,14 @@
 #include <cstring>
 
 namespace zyfa::runtime {
-namespace {
-
 using generator::AttentionKernargs;
 using generator::TensorStrides;
 
-// Strides in bytes of a tensor (batch, rows, heads, row_bytes).
-TensorStrides strides(Layout layout, std::int64_t rows, std::int64_t heads, std::int64_t row_bytes) {
+TensorStrides strides_of(Layout layout, std::int64_t rows, std::int64_t heads, std::int64_t row_bytes) {
   if (layout == Layout::bhsd) return {row_bytes, rows * row_bytes, heads * rows * row_bytes};
   return {heads * row_bytes, row_bytes, rows * heads * row_bytes};
 }
 
-// One tensor's bytes copied from contiguous (batch, row, head, dim) to wherever `to` and the strides say.
 void scatter(std::span<const std::uint8_t> from, std::byte* to, const TensorStrides& stride, std::int64_t batch,
              std::int64_t rows, std::int64_t heads, std::int64_t row_bytes) {
   const std::uint8_t* source = from.data();
@@ -26,8 +22,6 @@ void scatter(std::span<const std::uint8_t> from, std::byte* to, const TensorStri
         std::memcpy(to + b * stride.batch + r * stride.row + h * stride.head, source,
                     static_cast<std::size_t>(row_bytes));
 }
-
-}  // namespace
 
 std::string_view to_string(Layout layout) {
   return layout == Layout::bshd ? "bshd" : layout == Layout::bhsd ? "bhsd" : "fused_qkv";
@@ -41,7 +35,7 @@ Layout parse_layout(std::string_view name) {
 
 TensorStrides output_strides(const AttentionShape& s, Layout layout) {
   constexpr std::int64_t bf16_bytes = 2;
-  return strides(layout, s.seqlen_q, s.heads, s.v_head_dim * bf16_bytes);
+  return strides_of(layout, s.seqlen_q, s.heads, s.v_head_dim * bf16_bytes);
 }
 
 AttentionOutput written_output(const AttentionShape& shape, Layout layout, std::span<const std::uint16_t> o,
@@ -99,7 +93,7 @@ void LaidOutProblem::place_apart(const AttentionInputs& inputs, Layout layout, c
                     : std::span(inputs.q);
   const auto put = [&](const char* name, std::span<const std::uint8_t> from, TensorStrides& stride, std::int64_t rows,
                        std::int64_t heads, std::int64_t row_bytes) {
-    stride = strides(layout, rows, heads, row_bytes);
+    stride = strides_of(layout, rows, heads, row_bytes);
     std::vector<std::byte>& buffer = buffers_.emplace_back(from.size());
     scatter(from, buffer.data(), stride, s.batch, rows, heads, row_bytes);
     return place(name, buffer);

@@ -22,6 +22,12 @@ enum class Layout {
 std::string_view to_string(Layout layout);
 Layout parse_layout(std::string_view name);  // throws Error naming the three
 
+// Strides in bytes of a tensor (batch, rows, heads, row_bytes) by itself.
+generator::TensorStrides strides_of(Layout layout, std::int64_t rows, std::int64_t heads, std::int64_t row_bytes);
+// One tensor's bytes copied from contiguous (batch, row, head, dim) to wherever `to` and the strides say.
+void scatter(std::span<const std::uint8_t> from, std::byte* to, const generator::TensorStrides& stride,
+             std::int64_t batch, std::int64_t rows, std::int64_t heads, std::int64_t row_bytes);
+
 // In bytes, of O; fused_qkv writes bshd.
 generator::TensorStrides output_strides(const AttentionShape& shape, Layout layout);
 

@@ -4,11 +4,8 @@
 #include "isa/error.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace zyfa::runtime {
-namespace {
-
 using generator::AttentionConfig;
 using generator::AttentionKernargs;
 using generator::DescaleStrides;
@@ -34,8 +31,6 @@ void check_values(std::string_view name, std::uint64_t address, const DescaleStr
     if (bytes % value_alignment_bytes != 0)
       throw Error("{} has a stride of {} bytes; the kernel needs multiples of {}", name, bytes, value_alignment_bytes);
 }
-
-}  // namespace
 
 LaunchGrid attention_grid(const generator::Manifest& manifest, std::uint32_t seqlen_q, std::uint32_t heads,
                           std::uint32_t batch) {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace zyfa::runtime {
 
@@ -22,6 +23,14 @@ LaunchGrid attention_grid(const generator::Manifest& manifest, std::uint32_t seq
 
 inline constexpr std::int64_t tensor_alignment_bytes = 16;  // of Q, K, V and O and of their strides
 inline constexpr std::int64_t value_alignment_bytes = 4;    // of the log-sum-exp and of descales
+
+// Throws Error naming the tensor unless its address and strides are aligned and its rows lie from row_bytes to
+// max_row_stride apart. Without rows nothing is looked at.
+void check_tensor(std::string_view name, std::uint64_t address, const generator::TensorStrides& stride,
+                  std::int64_t rows, std::int64_t row_bytes, std::int64_t max_row_stride);
+
+// The same of values per (batch, head).
+void check_values(std::string_view name, std::uint64_t address, const generator::DescaleStrides& stride);
 
 // Throws Error naming the first argument that is outside the limits of the kernel's manifest: alignments, row strides,
 // sequence lengths, heads. Addresses of what has no elements are not looked at.

@@ -31,6 +31,7 @@ constexpr const char* examples = R"(Examples:
   zyfa-gen --head-dim 128 --schedule ping-pong         a family of schedules by name, instead of the best recorded
   zyfa-gen --tune --head-dim 128 --time-budget 300 --out schedules/configs   search for a better schedule
   zyfa-gen --list                                      every shape that is supported
+  zyfa-gen --kernel quantise --head-dim 128 --rotation hadamard   BF16 rows to e4m3: docs/quantise.md
   zyfa-gen --probe --list                              the microbenchmarks that ask for machine parameters
   zyfa-gen --probe rate-exp turn --out probes          two of them; without names, all
 )";
@@ -38,7 +39,8 @@ constexpr const char* examples = R"(Examples:
 // What was said on the command line; what was not said comes from --config or the defaults.
 struct Arguments {
   std::optional<int> head_dim, v_head_dim, cov;
-  std::optional<std::string> dtype, q_dtype, softmax, score_scale, schedule, config_file, machine_file;
+  std::optional<std::string> kernel, dtype, q_dtype, softmax, score_scale, schedule, config_file, machine_file;
+  std::optional<std::string> rotation;
   std::optional<bool> causal, lse, skip_zero_blocks;
   std::optional<std::vector<std::string>> probes;
   std::string out = ".";
@@ -46,11 +48,32 @@ struct Arguments {
   bool tune = false, list = false, json = false, print_machine = false, dump_schedule = false;
 };
 
-AttentionConfig configuration(const Arguments& args) {
+// --config's object without the kind of kernel, which is given back: --kernel's, the file's, or attention.
+std::string take_kind(const Arguments& args, nlohmann::json& file) {
   if (!args.config_file && !args.head_dim)
     throw Error("say which kernel: --head-dim N or --config FILE (--list shows the supported shapes)");
+  std::string kind = "attention";
+  if (args.config_file) {
+    file = read_json_file(*args.config_file);
+    if (file.is_object()) {
+      read_key(file, "kernel", kind, *args.config_file);
+      if (args.kernel && file.contains("kernel") && *args.kernel != kind)
+        throw Error("{} is for the kernel '{}', not '{}'", *args.config_file, kind, *args.kernel);
+      file.erase("kernel");
+    }
+  }
+  if (args.kernel) kind = *args.kernel;
+  if (kind != "attention" && kind != "quantise")
+    throw Error("kernel '{}' is not known; accepted: attention, quantise", kind);
+  return kind;
+}
+
+AttentionConfig configuration(const Arguments& args) {
+  nlohmann::json file;
+  if (take_kind(args, file) != "attention") throw Error("a kernel that quantises has one order, which is not searched");
+  if (args.rotation) throw Error("--rotation is for --kernel quantise");
   AttentionConfig config;
-  if (args.config_file) config = config_from_json(read_json_file(*args.config_file), *args.config_file);
+  if (args.config_file) config = config_from_json(file, *args.config_file);
   if (args.head_dim) {
     if (config.v_head_dim == config.head_dim) config.v_head_dim = *args.head_dim;  // it follows unless it was set apart
     config.head_dim = *args.head_dim;
@@ -68,6 +91,15 @@ AttentionConfig configuration(const Arguments& args) {
   return config;
 }
 
+QuantiseConfig quantise_configuration(const Arguments& args, const nlohmann::json& file) {
+  QuantiseConfig config;
+  if (args.config_file) config = quantise_config_from_json(file, *args.config_file);
+  if (args.head_dim) config.head_dim = *args.head_dim;
+  if (args.rotation) config.rotation = parse_rotation(*args.rotation);
+  if (args.cov) config.code_object_version = *args.cov;
+  return config;
+}
+
 // What --schedule takes for the shape.
 std::vector<std::string_view> schedules(const SupportedShape& shape) {
   std::vector<std::string_view> names = {"auto"};
@@ -81,6 +113,8 @@ void print_shapes(bool json) {
     for (const SupportedShape& shape : supported_shapes())
       fmt::print("{}   [--q-dtype fp8|bf16] [--causal|--no-causal] {}[--schedule {}] [--cov 5|6]\n", describe(shape),
                  shape.has_exponents() ? "[--lse] [--skip-zero-blocks] " : "", fmt::join(schedules(shape), "|"));
+    for (const QuantiseConfig& config : supported_quantise_configs())
+      fmt::print("{}   [--cov 5|6]\n", describe(config));
     return;
   }
   const auto choices = [](bool both) {
@@ -99,38 +133,75 @@ void print_shapes(bool json) {
                     {"skip_zero_blocks", choices(shape.has_exponents())},
                     {"schedule", schedules(shape)},
                     {"code_object_version", {5, 6}}});
+  for (const QuantiseConfig& config : supported_quantise_configs()) {
+    list.push_back(to_json(config));
+    list.back().erase("cov");
+    list.back()["code_object_version"] = {5, 6};
+  }
   fmt::print("{}\n", list.dump(2));
 }
 
-void print_summary(const GeneratedKernel& kernel, const KernelFiles& files,
-                   const std::vector<std::filesystem::path>& dumps, const isa::Machine& machine) {
-  const KernelBody& body = kernel.body;
-  const int waves = isa::waves_per_simd(machine, body.vgprs + body.agprs);
-  fmt::print("{}\n", kernel.plan.symbol);
-  const auto& record = kernel.plan.record;
-  fmt::print("  schedule        {}, {}\n", family(kernel.plan.schedule),
-             record ? fmt::format("score {:.4f} of {} (modelled)", record->score(), record->problem) : "by default");
+// The lines below the kernel's name and schedule.
+void print_resources(const KernelBody& body, int lds_bytes, int waves, const KernelFiles& files,
+                     const std::vector<std::filesystem::path>& dumps, const isa::Machine& machine) {
+  const int waves_per_simd = isa::waves_per_simd(machine, body.vgprs + body.agprs);
   fmt::print("  registers       {} VGPRs, {} AGPRs, {} SGPRs\n", body.vgprs, body.agprs, body.sgprs);
-  fmt::print("  LDS             {} bytes of {}\n", kernel.plan.lds.total_bytes(), machine.lds_bytes);
-  fmt::print("  waves per SIMD  {} (workgroup of {} waves)\n", waves, kernel.plan.waves());
+  fmt::print("  LDS             {} bytes of {}\n", lds_bytes, machine.lds_bytes);
+  fmt::print("  waves per SIMD  {} (workgroup of {} waves)\n", waves_per_simd, waves);
   fmt::print("  instructions    {}\n", body.program.code.size());
   for (const auto& file : {files.assembly, files.code_object, files.manifest})
     fmt::print("  wrote           {}\n", file.string());
   for (const auto& dump : dumps) fmt::print("  wrote           {}\n", dump.string());
 }
 
-void print_json(const GeneratedKernel& kernel, const KernelFiles& files,
+void print_summary(const GeneratedKernel& kernel, const KernelFiles& files,
+                   const std::vector<std::filesystem::path>& dumps, const isa::Machine& machine) {
+  fmt::print("{}\n", kernel.plan.symbol);
+  const auto& record = kernel.plan.record;
+  fmt::print("  schedule        {}, {}\n", family(kernel.plan.schedule),
+             record ? fmt::format("score {:.4f} of {} (modelled)", record->score(), record->problem) : "by default");
+  print_resources(kernel.body, kernel.plan.lds.total_bytes(), kernel.plan.waves(), files, dumps, machine);
+}
+
+void print_json(const nlohmann::ordered_json& manifest, const KernelFiles& files,
                 const std::vector<std::filesystem::path>& dumps) {
-  nlohmann::ordered_json json = {{"symbol", kernel.plan.symbol},
+  nlohmann::ordered_json json = {{"symbol", manifest["symbol"]},
                                  {"files",
                                   {{"assembly", files.assembly.string()},
                                    {"code_object", files.code_object.string()},
-                                   {"manifest", files.manifest.string()}}},
-                                 {"schedule", kernel.manifest["schedule"]},
-                                 {"resources", kernel.manifest["resources"]},
-                                 {"sha256", kernel.manifest["sha256"]}};
+                                   {"manifest", files.manifest.string()}}}};
+  for (const char* key : {"schedule", "resources", "sha256"})
+    if (manifest.contains(key)) json[key] = manifest[key];
   for (const auto& dump : dumps) json["dumps"].push_back(dump.string());
   fmt::print("{}\n", json.dump(2));
+}
+
+void check_quantise_alone(const Arguments& args) {
+  const std::pair<const char*, bool> others[] = {{"--v-head-dim", args.v_head_dim.has_value()},
+                                                 {"--dtype", args.dtype.has_value()},
+                                                 {"--q-dtype", args.q_dtype.has_value()},
+                                                 {"--softmax", args.softmax.has_value()},
+                                                 {"--score-scale", args.score_scale.has_value()},
+                                                 {"--schedule", args.schedule.has_value()},
+                                                 {"--causal", args.causal.has_value()},
+                                                 {"--lse", args.lse.has_value()},
+                                                 {"--skip-zero-blocks", args.skip_zero_blocks.has_value()},
+                                                 {"--dump-schedule", args.dump_schedule}};
+  for (const auto& [option, given] : others)
+    if (given) throw Error("{} does not go with a kernel that quantises", option);
+}
+
+int write_quantise(const Arguments& args, const nlohmann::json& file, const isa::Machine& machine) {
+  check_quantise_alone(args);
+  const GeneratedQuantise kernel = generate_quantise(quantise_configuration(args, file), machine);
+  const KernelFiles files = write_kernel(kernel, args.out);
+  if (args.json) {
+    print_json(kernel.manifest, files, {});
+  } else {
+    fmt::print("{}\n", kernel.plan.symbol);
+    print_resources(kernel.body, kernel.plan.lds_bytes, kernel.plan.waves, files, {}, machine);
+  }
+  return 0;
 }
 
 // How the kernel runs on the pipe model, with the problem that zyfa-sim takes unless it is told of another.
@@ -223,12 +294,14 @@ int run(const Arguments& args) {
     return 0;
   }
   if (args.tune) return run_tuning(args);
+  nlohmann::json file;
+  if (take_kind(args, file) == "quantise") return write_quantise(args, file, machine);
   const GeneratedKernel kernel = generate(configuration(args), machine);
   const KernelFiles files = write_kernel(kernel, args.out);
   std::vector<std::filesystem::path> dumps;
   if (args.dump_schedule) dumps = dump_schedule(files, args);
   if (args.json)
-    print_json(kernel, files, dumps);
+    print_json(kernel.manifest, files, dumps);
   else
     print_summary(kernel, files, dumps, machine);
   return 0;
@@ -244,10 +317,27 @@ void add_choice(CLI::App& app, const std::string& name, std::optional<bool>& cho
 }
 
 void check_probe_alone(const CLI::App& app) {
-  for (const char* option :
-       {"--head-dim", "--v-head-dim", "--dtype", "--q-dtype", "--softmax", "--score-scale", "--causal", "--no-causal",
-        "--lse", "--no-lse", "--skip-zero-blocks", "--no-skip-zero-blocks", "--schedule", "--tune", "--cov", "--config",
-        "--dump-schedule", "--machine", "--print-machine"})
+  for (const char* option : {"--kernel",
+                             "--head-dim",
+                             "--v-head-dim",
+                             "--dtype",
+                             "--q-dtype",
+                             "--softmax",
+                             "--score-scale",
+                             "--rotation",
+                             "--causal",
+                             "--no-causal",
+                             "--lse",
+                             "--no-lse",
+                             "--skip-zero-blocks",
+                             "--no-skip-zero-blocks",
+                             "--schedule",
+                             "--tune",
+                             "--cov",
+                             "--config",
+                             "--dump-schedule",
+                             "--machine",
+                             "--print-machine"})
     if (app.count(option) > 0)
       throw Error("{} does not go with --probe, whose kernels are one set for every machine", option);
 }
@@ -259,7 +349,9 @@ int main(int argc, char** argv) {
   Arguments args;
   app.footer(examples);
   app.failure_message([](const CLI::App*, const CLI::Error& error) { return generator::usage_error(error.what()); });
-  app.add_option("--head-dim", args.head_dim, "elements of a query and a key");
+  app.add_option("--kernel", args.kernel,
+                 "attention (default), or quantise: BF16 rows to e4m3 codes (docs/quantise.md)");
+  app.add_option("--head-dim", args.head_dim, "elements of a query and a key; with --kernel quantise of a row");
   app.add_option("--v-head-dim", args.v_head_dim, "elements of a value (default: as --head-dim)");
   app.add_option("--dtype", args.dtype, "format of Q, K and V: fp8 (default; OCP e4m3fn)");
   app.add_option("--q-dtype", args.q_dtype, "format of Q: fp8 (default), or bf16, which the kernel quantises");
@@ -270,6 +362,8 @@ int main(int argc, char** argv) {
       "factor of the logits that is a power of two and hardware that keeps denormals (docs/kernel.md)");
   app.add_option("--schedule", args.schedule,
                  "auto (default): the best recorded for the shape; or a family by name: docs/tuning.md");
+  app.add_option("--rotation", args.rotation,
+                 "with --kernel quantise: none (default) or hadamard, of each row before it is rounded");
   add_choice(app, "causal", args.causal, "bottom-right causal mask (default)", "no mask");
   add_choice(app, "lse", args.lse, "also write the log-sum-exp of each row", "no log-sum-exp (default)");
   add_choice(app, "skip-zero-blocks", args.skip_zero_blocks,

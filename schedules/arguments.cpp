@@ -38,9 +38,7 @@ PerHeadArgument load_argument(Builder& k, const Arguments& args, PerHead which) 
   return {base, strides.at<2>(0), strides.at<2>(2)};
 }
 
-namespace {
-
-// x / n, rounded down. The scalar ALU does not divide. In fp32 (x + 1/2) / n is off by at most 2^-22 of itself and at
+// The scalar ALU does not divide. In fp32 (x + 1/2) / n is off by at most 2^-22 of itself and at
 // least 1/(2n) away from a whole number, so the quotient is exact up to 2^20.
 S<1> divide(Builder& k, S<1> x, S<1> n, std::string_view name) {
   const S<1> quotient = k.sgpr(name);
@@ -57,7 +55,14 @@ S<1> divide(Builder& k, S<1> x, S<1> n, std::string_view name) {
   return quotient;
 }
 
-}  // namespace
+S<1> find_wave(Builder& k, V<1> work_item, V<1> lane) {
+  const S<1> wave = k.sgpr("wave");
+  k.v_lshrrev_b32(lane, 6, work_item);
+  k.settle();
+  k.v_readfirstlane_b32(wave, lane);
+  k.v_and_b32(lane, 63, work_item);
+  return wave;
+}
 
 void find_work(Builder& k, const AttentionPlan& plan, S<2> kernarg, const Arguments& args, S<1> workgroup, S<1> head,
                const isa::Machine& machine) {
@@ -97,14 +102,10 @@ void find_work(Builder& k, const AttentionPlan& plan, S<2> kernarg, const Argume
 }
 
 Place find_place(Builder& k, const Arguments& args, S<1> head, S<1> batch, V<1> work_item) {
-  const S<1> wave = k.sgpr("wave");
+  const V<1> lane = k.vgpr("lane");
+  const S<1> wave = find_wave(k, work_item, lane);
   const S<1> workgroup_first_query = k.sgpr("first query of the workgroup");
   const S<1> first_query = k.sgpr("first query of the wave");
-  const V<1> lane = k.vgpr("lane");
-  k.v_lshrrev_b32(lane, 6, work_item);
-  k.settle();
-  k.v_readfirstlane_b32(wave, lane);
-  k.v_and_b32(lane, 63, work_item);
   const S<1> kv_head = divide(k, head, args.heads_per_kv_head, "key/value head");
   return {batch, head, kv_head, wave, workgroup_first_query, first_query, lane};
 }

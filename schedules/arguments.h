@@ -53,6 +53,11 @@ struct Place {
   S<1> first_query;            // of the wave: workgroup_first_query + wave * queries_per_wave
   V<1> lane;                   // 0..63
 };
+// The wave's number in its workgroup, and in `lane` a work-item's in its wave.
+S<1> find_wave(Builder& k, V<1> work_item, V<1> lane);
+// x / n, rounded down, in a new register; exact for x up to generator::max_heads and n from 1.
+S<1> divide(Builder& k, S<1> x, S<1> n, std::string_view name);
+
 // All but the queries.
 Place find_place(Builder& k, const Arguments& args, S<1> head, S<1> batch, V<1> work_item);
 // The queries of a tile of AttentionPlan::queries_per_tile.
