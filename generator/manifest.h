@@ -13,8 +13,6 @@
 
 namespace zyfa::generator {
 
-inline constexpr int manifest_version = 1;
-
 nlohmann::ordered_json make_manifest(const AttentionPlan& plan, const KernelBody& body, const isa::Machine& machine,
                                      std::span<const std::byte> code_object);
 

@@ -15,8 +15,8 @@ emulator::Result launch(const QuantiseKernel& kernel, const QuantiseLaunches& la
                         emulator::GlobalMemory memory, const emulator::Options& options, const Runner& runner) {
   emulator::Launch start = initial_state(kernel.descriptor);
   start.entry = kernel.code.entry;
-  start.grid = launches.grid;
-  start.workgroup_size = {launches.workgroup_size, 1, 1};
+  start.grid = launches.grid.workgroups;
+  start.workgroup_size = launches.grid.workgroup_size;
   start.kernarg_address =
       memory.place_read_only("kernel arguments", std::as_bytes(std::span(&launches.phases[phase], 1)));
   return runner ? runner(kernel.code.program, start, memory)

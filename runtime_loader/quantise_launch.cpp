@@ -31,13 +31,6 @@ TensorStrides checked(std::string_view name, std::uint64_t address, TensorStride
   return stride;
 }
 
-void check_values(std::string_view name, std::uint64_t address, const generator::DescaleStrides& stride) {
-  for (const std::uint64_t bytes :
-       {address, static_cast<std::uint64_t>(stride.head), static_cast<std::uint64_t>(stride.batch)})
-    if (bytes % sizeof(float) != 0)
-      throw Error("{}: address and strides are multiples of {} bytes, not {:#x}", name, sizeof(float), bytes);
-}
-
 std::uint32_t workgroups_of_head(const QuantiseManifest& manifest, std::int64_t rows) {
   return static_cast<std::uint32_t>((rows + manifest.rows_per_workgroup - 1) / manifest.rows_per_workgroup);
 }
@@ -82,7 +75,7 @@ QuantiseLaunches quantise_launches(const QuantiseManifest& manifest, const Quant
       throw Error("softmax_scale is {}; it must be finite and not negative", p.softmax_scale);
   }
   QuantiseLaunches launches{
-      {workgroups, args.heads, static_cast<std::uint32_t>(p.batch)}, manifest.workgroup_size, {args, args}};
+      {{workgroups, args.heads, static_cast<std::uint32_t>(p.batch)}, {manifest.workgroup_size, 1, 1}}, {args, args}};
   launches.phases[1].phase = 1;
   return launches;
 }

@@ -4,6 +4,7 @@
 
 #include "generator/kernargs.h"
 #include "generator/quantise_manifest.h"
+#include "runtime_loader/launch_rules.h"
 
 #include <array>
 
@@ -24,14 +25,12 @@ struct QuantiseProblem {
   float softmax_scale = 1;
 };
 
-// Both with this grid of workgroups of so many work-items, one after the other. Without rows there is nothing to
-// launch.
+// Both with this grid, one after the other. Without rows there is nothing to launch.
 struct QuantiseLaunches {
-  std::array<std::uint32_t, 3> grid{};
-  std::uint32_t workgroup_size = 0;
+  LaunchGrid grid;
   std::array<generator::QuantiseKernargs, 2> phases{};
 
-  bool is_empty() const { return grid[0] == 0; }
+  bool is_empty() const { return grid.workgroups[0] == 0; }
 };
 
 // Throws Error naming the first limit of the manifest that the problem is beyond.

@@ -5,8 +5,6 @@
 #include "runtime_loader/library/kernel_folder.h"
 #include "runtime_loader/library/open_kernel.h"
 
-#include "generator/plan.h"
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -206,17 +204,7 @@ zyfa_status zyfa_kernel_get_info(const zyfa_kernel* kernel, zyfa_kernel_info* in
   return status_of([&] {
     need(kernel, "kernel");
     need(info, "info");
-    const zyfa::generator::Manifest& manifest = kernel->kernel.manifest();
-    *info = {.symbol = manifest.symbol.c_str(),
-             .traits = zyfa::runtime::traits_of(manifest),
-             .workgroup_size = static_cast<std::int32_t>(manifest.workgroup_size),
-             .rows_per_workgroup = static_cast<std::int32_t>(manifest.queries_per_workgroup),
-             .lds_bytes = static_cast<std::int32_t>(manifest.lds_bytes),
-             .kernarg_bytes = static_cast<std::int32_t>(manifest.kernarg_bytes),
-             .alignment_bytes = zyfa::runtime::tensor_alignment_bytes,
-             .max_heads = zyfa::generator::max_heads,
-             .max_seqlen = zyfa::generator::max_seqlen,
-             .max_row_stride_bytes = manifest.max_row_stride_bytes};
+    *info = kernel->kernel.info();
   });
 }
 
@@ -227,7 +215,7 @@ zyfa_status zyfa_attention_kernargs(const zyfa_kernel* kernel, const zyfa_attent
     need(arguments, "arguments");
     need(kernargs, "kernargs");
     need(grid, "grid");
-    const zyfa::generator::Manifest& manifest = kernel->kernel.manifest();
+    const zyfa::generator::Manifest& manifest = kernel->kernel.attention_manifest();
     const auto filled = zyfa::runtime::attention_kernargs(manifest, *arguments);
     if (kernargs_bytes < sizeof filled)
       throw Failure(ZYFA_INVALID_ARGUMENT, "kernargs_bytes is {}; the kernel reads {}", kernargs_bytes, sizeof filled);
@@ -250,8 +238,25 @@ zyfa_status zyfa_attention_workspace(const zyfa_kernel* kernel, const zyfa_atten
     need(kernel, "kernel");
     need(arguments, "arguments");
     need(bytes, "bytes");
-    static_cast<void>(zyfa::runtime::attention_kernargs(kernel->kernel.manifest(), *arguments));
+    static_cast<void>(zyfa::runtime::attention_kernargs(kernel->kernel.attention_manifest(), *arguments));
     *bytes = 0;
+  });
+}
+
+zyfa_status zyfa_quantise_workspace(const zyfa_kernel* kernel, const zyfa_quantise* arguments, size_t* bytes) {
+  return status_of([&] {
+    need(kernel, "kernel");
+    need(arguments, "arguments");
+    need(bytes, "bytes");
+    *bytes = zyfa::runtime::quantise_workspace(kernel->kernel.quantise_manifest(), *arguments);
+  });
+}
+
+zyfa_status zyfa_quantise_launch(const zyfa_kernel* kernel, const zyfa_quantise* arguments, void* stream) {
+  return status_of([&] {
+    need(kernel, "kernel");
+    need(arguments, "arguments");
+    kernel->kernel.launch(*arguments, stream);
   });
 }
 

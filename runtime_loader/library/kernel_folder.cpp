@@ -1,5 +1,6 @@
 #include "runtime_loader/library/kernel_folder.h"
 
+#include "generator/manifest_fields.h"
 #include "runtime_loader/library/arguments.h"
 #include "runtime_loader/library/failure.h"
 
@@ -49,9 +50,12 @@ void check(const zyfa_kernel_traits& t) {
                   static_cast<int>(t.softmax));
 }
 
-generator::Manifest read(const fs::path& file) {
+zyfa_kernel_traits traits_in(const fs::path& file) {
   try {
-    return generator::read_manifest(file);
+    const nlohmann::json json = generator::read_json_file(file);
+    if (generator::manifest_kind(json, file.string()) == "quantise")
+      return traits_of(generator::quantise_manifest_from_json(json, file.string()));
+    return traits_of(generator::manifest_from_json(json, file.string()));
   } catch (const Error& error) {
     throw Failure(ZYFA_BAD_CODE_OBJECT, "{}", error.what());
   }
@@ -69,7 +73,7 @@ fs::path find_kernel_file(const fs::path& folder, const zyfa_kernel_traits& trai
       code_objects.push_back(entry.path());
   std::ranges::sort(code_objects);
   for (const fs::path& code_object : code_objects)
-    if (suits(traits_of(read(fs::path(code_object).replace_extension(".json"))), traits)) return code_object;
+    if (suits(traits_in(fs::path(code_object).replace_extension(".json")), traits)) return code_object;
   throw Failure(ZYFA_NO_KERNEL, "none of the {} kernels in {} is for {}; zyfa-gen makes it", code_objects.size(),
                 folder.string(), describe(traits));
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <variant>
 
 namespace zyfa::runtime {
 
@@ -23,16 +24,23 @@ class OpenKernel {
                                const std::filesystem::path& manifest);
   static OpenKernel from_memory(Device device, std::span<const std::byte> code_object, std::string_view manifest_json);
 
-  const generator::Manifest& manifest() const { return loaded_.manifest; }
+  // Throw Failure ZYFA_INVALID_ARGUMENT for a kernel of another kind.
+  const generator::Manifest& attention_manifest() const { return attention().manifest; }
+  const generator::QuantiseManifest& quantise_manifest() const { return quantise().manifest; }
+  zyfa_kernel_info info() const;
 
-  // Throws Failure: ZYFA_INVALID_ARGUMENT, ZYFA_KERNEL_TRAPPED, ZYFA_HIP_ERROR.
+  // Throw Failure: ZYFA_INVALID_ARGUMENT, ZYFA_KERNEL_TRAPPED, ZYFA_HIP_ERROR.
   void launch(const zyfa_attention& arguments, void* stream) const;
+  void launch(const zyfa_quantise& arguments, void* stream) const;
 
  private:
-  OpenKernel(Device device, std::span<const std::byte> code_object, generator::Manifest manifest,
-             const std::string& name);
+  OpenKernel(Device device, std::span<const std::byte> code_object, const nlohmann::json& manifest,
+             const std::string& source, const std::string& name);
 
-  Kernel loaded_;
+  const Kernel& attention() const;
+  const QuantiseKernel& quantise() const;
+
+  std::variant<Kernel, QuantiseKernel> loaded_;
   std::optional<HipKernel> on_gpu_;
 };
 

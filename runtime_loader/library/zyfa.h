@@ -178,6 +178,29 @@ ZYFA_API zyfa_status zyfa_attention_launch(const zyfa_kernel* kernel, const zyfa
 ZYFA_API zyfa_status zyfa_attention_workspace(const zyfa_kernel* kernel, const zyfa_attention* arguments,
                                               size_t* bytes);
 
+/* ---- Quantisation ---- */
+
+/* codes * descale = x, rotated if the kernel does so: one descale for each (batch, key/value head), the largest size of
+   its heads' values / 448 (docs/quantise.md). Without rows nothing is written, descales neither. */
+typedef struct zyfa_quantise {
+  zyfa_tensor x;       /* bf16, head_dim elements a row */
+  zyfa_tensor codes;   /* e4m3fn; written */
+  zyfa_values descale; /* written */
+  void* workspace; /* device memory of zyfa_quantise_workspace bytes, aligned to 4; this launch's until it is done */
+  size_t workspace_bytes;
+  int32_t batch, heads, kv_heads; /* heads = kv_heads for keys and values */
+  int64_t seqlen;
+  /* For queries of an attention kernel with traits.folded: the descales of its keys, written by an earlier launch of
+     the stream, and its scale. Null and 0 otherwise. */
+  zyfa_values k_descale;
+  float softmax_scale;
+} zyfa_quantise;
+
+/* 4 bytes a workgroup. Of the arguments only the extents play a part. */
+ZYFA_API zyfa_status zyfa_quantise_workspace(const zyfa_kernel* kernel, const zyfa_quantise* arguments, size_t* bytes);
+/* Two launches of the kernel, one behind the other on the stream. */
+ZYFA_API zyfa_status zyfa_quantise_launch(const zyfa_kernel* kernel, const zyfa_quantise* arguments, void* stream);
+
 #ifdef __cplusplus
 }
 #endif
