@@ -1,0 +1,17 @@
+"""zyfa: FP8 attention for AMD's MI350X and MI355X (gfx950) by generated kernels, or in zyfa's emulator without a GPU.
+
+docs/python.md shows it in use."""
+
+from ._kernels import kernel_folder, set_kernel_folder
+from ._library import Error, version as library_version
+from .attention import flash_attn_fp8_func, flash_attn_func, flash_attn_varlen_func
+
+__all__ = [
+    "Error",
+    "flash_attn_fp8_func",
+    "flash_attn_func",
+    "flash_attn_varlen_func",
+    "kernel_folder",
+    "library_version",
+    "set_kernel_folder",
+]
