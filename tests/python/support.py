@@ -41,6 +41,11 @@ def normal(seed: int, *shape: int) -> numpy.ndarray:
     return (values.view(numpy.uint32) & numpy.uint32(0xFFFF0000)).view(numpy.float32)
 
 
+def bf16_bits(array: numpy.ndarray) -> numpy.ndarray:
+    """Of fp32 that BF16 holds exactly."""
+    return (array.view(numpy.uint32) >> 16).astype(numpy.uint16)
+
+
 def codes(seed: int, *shape: int) -> numpy.ndarray:
     """Of normal values times 100."""
     return encoded(normal(seed, *shape) * 100)

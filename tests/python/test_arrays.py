@@ -18,10 +18,6 @@ def inputs(dim=128):
     return q, k, support.normal(3, BATCH, ROWS, KV_HEADS, 128)
 
 
-def bf16_bits(array):
-    return (array.view(numpy.uint32) >> 16).astype(numpy.uint16)
-
-
 class Arrays(unittest.TestCase):
     def setUp(self):
         self.inputs = inputs()
@@ -44,7 +40,7 @@ class Arrays(unittest.TestCase):
         self.assertTrue(numpy.array_equal(o, self.o.astype(numpy.float16)))
 
     def test_numpy_uint16_is_bf16(self):
-        o = self.attend(*map(bf16_bits, self.inputs))
+        o = self.attend(*map(support.bf16_bits, self.inputs))
         self.assertEqual(o.dtype, numpy.uint16)
         self.assert_same(o)
 
@@ -54,7 +50,7 @@ class Arrays(unittest.TestCase):
             near = (q.view(numpy.uint32) | lower).view(numpy.float32)
             rounded = torch.from_numpy(near).to(torch.bfloat16).to(torch.float32).numpy()
             if bits is not None:
-                self.assertTrue((bf16_bits(rounded) == bf16_bits(q) + bits).all())
+                self.assertTrue((support.bf16_bits(rounded) == support.bf16_bits(q) + bits).all())
             o = self.attend(near, *self.inputs[1:])
             self.assertTrue(numpy.array_equal(o, self.attend(rounded, *self.inputs[1:])))
 
@@ -73,7 +69,7 @@ class Arrays(unittest.TestCase):
         self.assert_same(self.attend(*(x.detach() for x in tensors)))
 
     def test_out(self):
-        for out in (numpy.empty_like(self.o), bf16_bits(self.o) * 0, numpy.empty(self.o.shape, numpy.float16)):
+        for out in (numpy.empty_like(self.o), support.bf16_bits(self.o) * 0, numpy.empty(self.o.shape, numpy.float16)):
             self.assertIs(self.attend(*self.inputs, out=out), out)
             values = support.as_float64(out).astype(numpy.float32)
             self.assertTrue((numpy.abs(values - self.o) <= numpy.abs(self.o) / 2**11 + 1e-7).all())  # FP16's rounding
@@ -83,11 +79,11 @@ class Arrays(unittest.TestCase):
         self.assert_same(heads_first.transpose(1, 2))
 
     def test_heads_first(self):
-        arrays = [x.transpose(0, 2, 1, 3).copy().transpose(0, 2, 1, 3) for x in map(bf16_bits, self.inputs)]
+        arrays = [x.transpose(0, 2, 1, 3).copy().transpose(0, 2, 1, 3) for x in map(support.bf16_bits, self.inputs)]
         self.assert_same(self.attend(*arrays))
 
     def test_rows_first(self):
-        arrays = [x.transpose(1, 0, 2, 3).copy().transpose(1, 0, 2, 3) for x in map(bf16_bits, self.inputs)]
+        arrays = [x.transpose(1, 0, 2, 3).copy().transpose(1, 0, 2, 3) for x in map(support.bf16_bits, self.inputs)]
         self.assert_same(self.attend(*arrays))
 
     def test_views_of_fused_qkv(self):

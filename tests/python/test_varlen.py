@@ -11,6 +11,7 @@ import zyfa
 LENGTHS_Q = [5, 0, 130, 1, 64]
 LENGTHS_K = [5, 17, 129, 0, 300]
 HEADS, KV_HEADS = 4, 2
+DESCALES = ("q_descale", "k_descale", "v_descale")
 
 
 def starts(lengths):
@@ -44,8 +45,8 @@ class Varlen(unittest.TestCase):
     def test_codes(self):
         q, k, v = self.inputs(support.codes)
         descales = support.descales(len(LENGTHS_Q), KV_HEADS)
-        names = dict(zip(("q_descale", "k_descale", "v_descale"), descales))
-        o = zyfa.flash_attn_varlen_func(q, k, v, *self.cu, *self.longest, causal=True, **names)
+        named = dict(zip(DESCALES, descales))
+        o = zyfa.flash_attn_varlen_func(q, k, v, *self.cu, *self.longest, causal=True, **named)
         self.assertEqual(o.dtype, numpy.float32)
         for i, (of_q, of_k) in enumerate(self.sequences):
             one = zyfa.flash_attn_fp8_func(
@@ -71,7 +72,8 @@ class Varlen(unittest.TestCase):
     def test_refused(self):
         q, k, v = self.inputs(support.normal)
         cu_q, cu_k = self.cu
-        descales = support.descales(len(LENGTHS_Q), KV_HEADS)
+        all_descales = dict(zip(DESCALES, support.descales(len(LENGTHS_Q), KV_HEADS)))
+        one_descale = {"q_descale": all_descales["q_descale"]}
         for message, arguments, options in [
             ("max_seqlen, 129", (cu_q, cu_k, 129, 300), {}),
             ("cu_seqlens_k has a sequence of 300 rows", (cu_q, cu_k, 130, 299), {}),
@@ -83,7 +85,8 @@ class Varlen(unittest.TestCase):
             ("batch \\+ 1 integers", (cu_q[None], cu_k, *self.longest), {}),
             ("batch \\+ 1 integers", (cu_q[:0], cu_k, *self.longest), {}),
             ("block_table", (cu_q, cu_k, *self.longest), {"block_table": cu_q}),
-            ("k_descale and v_descale missing", (cu_q, cu_k, *self.longest), {"q_descale": descales[0]}),
+            ("k_descale and v_descale missing", (cu_q, cu_k, *self.longest), one_descale),
+            ("hadamard = True: codes stay", (cu_q, cu_k, *self.longest), {**all_descales, "hadamard": True}),
             ("q has the shape \\(1, 200, 4, 128\\)", (cu_q, cu_k, *self.longest), {"q": q[None]}),
         ]:
             with self.subTest(message=message):

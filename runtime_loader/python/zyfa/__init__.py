@@ -5,6 +5,7 @@ docs/python.md shows it in use."""
 from ._kernels import kernel_folder, set_kernel_folder
 from ._library import Error, version as library_version
 from .attention import flash_attn_fp8_func, flash_attn_func, flash_attn_varlen_func
+from .quantisation import quantise
 
 __all__ = [
     "Error",
@@ -13,5 +14,6 @@ __all__ = [
     "flash_attn_varlen_func",
     "kernel_folder",
     "library_version",
+    "quantise",
     "set_kernel_folder",
 ]

@@ -1,4 +1,4 @@
-"""What the package needs to know of an array, whoever's it is: address, extents, strides, element type, where it is.
+"""What the package needs to know of an array of any kind: address, extents, strides, element type, where it is.
 
 `_numpy` and `_torch` are the two adapters, modules with the same functions; each is imported, and with it NumPy or
 PyTorch, when the caller passes an array of that kind."""
@@ -8,7 +8,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from . import _library
 
-ITEM_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "e4m3fn": 1, "bytes": 1}
+ITEM_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "e4m3fn": 1}
 
 
 class Place(NamedTuple):

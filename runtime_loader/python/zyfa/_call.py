@@ -1,9 +1,9 @@
 """A call of one of the public functions: what its launches have in common, its output, its launches."""
 
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
-from . import _arguments
-from ._arrays import Place, View, common_adapter, dense_view_of, dtype_of, view_of
+from ._arguments import Shape, softmax_scale_of
+from ._arrays import View, common_adapter, dense_view_of, dtype_of, view_of
 from ._launch import Descales, Launch, attention
 from ._quantise import quantise
 
@@ -12,15 +12,11 @@ CODES = ("e4m3fn",)
 
 class Call(NamedTuple):
     adapter: Any  # _numpy or _torch
-    place: Place
+    launch: Launch
     dtype: str  # of q, k and v
     softmax_scale: float
     causal: bool
     hadamard: bool
-
-    @property
-    def launch(self) -> Launch:
-        return Launch(self.place, self.adapter.stream(self.place))
 
     def tensor(self, name: str, array: Any) -> View:
         return dense_view_of(self.adapter, name, array)
@@ -40,20 +36,24 @@ def begin(
     inputs: Dict[str, Any],
     others: Dict[str, Any],
     dtypes: Optional[Tuple[str, ...]],
+    shape_of: Callable[..., Shape],
     softmax_scale: Optional[float],
     causal: bool,
     hadamard: bool = False,
-) -> Call:
+) -> Tuple[Call, Shape]:
     """`inputs` are q, k and v, whose element type is one, of `dtypes` or, if that is None, of the adapter's real ones.
-    `others` may be None; where they are arrays they must be of the same kind and place."""
+    `others` may be None; where they are arrays they must be of the same kind and place. `shape_of` says whether the
+    inputs' shapes belong together."""
     given = {name: array for name, array in others.items() if array is not None}
     adapter, place = common_adapter({**inputs, **given})
     held = {dtype_of(adapter, name, array, dtypes or adapter.REAL) for name, array in inputs.items()}
     if len(held) > 1:
         types = ", ".join(f"{name} {array.dtype}" for name, array in inputs.items())
         raise TypeError(f"element types differ: {types}; accepted: one type")
-    scale = _arguments.softmax_scale_of(softmax_scale, inputs["q"].shape[-1])
-    return Call(adapter, place, held.pop(), scale, bool(causal), bool(hadamard))
+    shape = shape_of(**inputs)
+    scale = softmax_scale_of(softmax_scale, shape.head_dim)
+    launch = Launch(place, adapter.stream(place))
+    return Call(adapter, launch, held.pop(), scale, bool(causal), bool(hadamard)), shape
 
 
 def output(call: Call, out: Optional[Any], shape: Tuple[int, ...], lse_shape: Optional[Tuple[int, ...]]) -> Output:
@@ -64,8 +64,8 @@ def output(call: Call, out: Optional[Any], shape: Tuple[int, ...], lse_shape: Op
         if tuple(out.shape) != shape:
             raise ValueError(f"out has the shape {tuple(out.shape)}; accepted: {shape}")
     direct = out is not None and dtype == "bf16"
-    o = out if direct else call.adapter.empty(shape, "bf16", call.place)
-    lse = None if lse_shape is None else call.adapter.empty(lse_shape, "fp32", call.place)
+    o = out if direct else call.adapter.empty(shape, "bf16", call.launch.place)
+    lse = None if lse_shape is None else call.adapter.empty(lse_shape, "fp32", call.launch.place)
     return Output(o, lse, out, dtype)
 
 
@@ -94,7 +94,7 @@ def _queries(call: Call, q: Any, kv_heads: int) -> Tuple[Any, Optional[Any]]:
     """Kernels round BF16 queries themselves: that reads them once, not three times, and gives each query a scale of its
     own. Rotated ones have to be quantised first."""
     if call.hadamard:
-        return quantise(call.adapter, call.launch, q, kv_heads, True)
+        return quantise(call.adapter, call.launch, "q", q, kv_heads, True)
     return call.adapter.converted(q, "bf16"), None
 
 
@@ -108,8 +108,8 @@ def attend(
     if descales is None:
         kv_heads = k.shape[2]
         q, q_descale = _queries(call, q, kv_heads)
-        k, k_descale = quantise(call.adapter, call.launch, k, kv_heads, call.hadamard)
-        v, v_descale = quantise(call.adapter, call.launch, v, kv_heads, False)
+        k, k_descale = quantise(call.adapter, call.launch, "k", k, kv_heads, call.hadamard)
+        v, v_descale = quantise(call.adapter, call.launch, "v", v, kv_heads, False)
     else:
         q_descale, k_descale, v_descale = descales
     scales = Descales(call.values(q_descale), call.values(k_descale), call.values(v_descale))

@@ -86,6 +86,22 @@ class Attention(ctypes.Structure):
     ]
 
 
+class Quantise(ctypes.Structure):
+    _fields_ = [
+        ("x", Tensor),
+        ("codes", Tensor),
+        ("descale", Values),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_size_t),
+        ("batch", ctypes.c_int32),
+        ("heads", ctypes.c_int32),
+        ("kv_heads", ctypes.c_int32),
+        ("seqlen", ctypes.c_int64),
+        ("k_descale", Values),
+        ("softmax_scale", ctypes.c_float),
+    ]
+
+
 # The struct of zyfa.h that each class here stands for.
 STRUCTS = {
     "zyfa_device_info": DeviceInfo,
@@ -93,6 +109,7 @@ STRUCTS = {
     "zyfa_tensor": Tensor,
     "zyfa_values": Values,
     "zyfa_attention": Attention,
+    "zyfa_quantise": Quantise,
 }
 
 _Handle = ctypes.c_void_p
@@ -104,6 +121,8 @@ _FUNCTIONS = {
     "zyfa_device_get_info": [_Handle, _Out(DeviceInfo)],
     "zyfa_kernel_find": [_Handle, ctypes.c_char_p, _Out(KernelTraits), _Out(_Handle)],
     "zyfa_attention_launch": [_Handle, _Out(Attention), ctypes.c_void_p],
+    "zyfa_quantise_workspace": [_Handle, _Out(Quantise), _Out(ctypes.c_size_t)],
+    "zyfa_quantise_launch": [_Handle, _Out(Quantise), ctypes.c_void_p],
 }
 
 

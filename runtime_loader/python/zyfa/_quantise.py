@@ -1,34 +1,39 @@
-"""Queries, keys and values to e4m3fn codes."""
+"""Queries, keys and values to e4m3fn codes, by the library's kernel for it."""
 
+import ctypes
 from typing import Any, Tuple
 
+from . import _library
+from ._arrays import dense_view_of, view_of
+from ._kernels import cache
 from ._launch import Launch
 
 
-def _encode(values: Any) -> Any:
-    import numpy
-
-    magnitude = numpy.minimum(numpy.abs(values), numpy.float32(448))
-    exponent = numpy.maximum(numpy.frexp(magnitude)[1] - 1, -6)
-    mantissa = numpy.rint(numpy.ldexp(magnitude, 3 - exponent)).astype(numpy.int64)
-    return (((exponent + 6) * 8 + mantissa) | (numpy.signbit(values) * 0x80)).astype(numpy.uint8)
-
-
-def quantise(adapter: Any, launch: Launch, x: Any, kv_heads: int, hadamard: bool) -> Tuple[Any, Any]:
-    """Codes and descales (batch, kv_heads) of an array (batch, row, head, dim)."""
-    import numpy
-
-    if hadamard:
-        raise NotImplementedError("hadamard")
-    batch, rows, heads, dim = x.shape
-    real = numpy.asarray(adapter.converted(adapter.converted(x, "bf16"), "fp32"))
-    grouped = real.reshape(batch, rows, kv_heads, heads // kv_heads * dim)
-    amax = numpy.abs(grouped).max(axis=(1, 3), initial=0)
-    descale = numpy.where(amax == 0, 1, numpy.maximum(amax / 448, numpy.finfo(numpy.float32).tiny))
-    descale = descale.astype(numpy.float32)
-    coded = _encode(grouped / descale[:, None, :, None]).reshape(x.shape)
-    codes = adapter.empty(tuple(x.shape), "bytes", launch.place)
-    scales = adapter.empty((batch, kv_heads), "fp32", launch.place)
-    numpy.asarray(codes)[...] = coded
-    numpy.asarray(scales)[...] = descale
-    return codes, scales
+def quantise(
+    adapter: Any, launch: Launch, name: str, x: Any, kv_heads: int, hadamard: bool
+) -> Tuple[Any, Any]:
+    """Codes (batch, row, head, dim) and descales (batch, kv_heads) of real values `x` (batch, row, head, dim), argument
+    `name`. Without rows descales are 1."""
+    bf16 = adapter.converted(x, "bf16")
+    batch, rows, heads, dim = (int(extent) for extent in x.shape)
+    codes = adapter.empty((batch, rows, heads, dim), "bytes", launch.place)
+    descale = adapter.empty((batch, kv_heads), "fp32", launch.place)
+    if rows == 0:
+        descale[...] = 1
+        return codes, descale
+    kernel = cache.find(launch.place, kind=_library.QUANTISE, head_dim=dim, hadamard=int(hadamard))
+    arguments = _library.Quantise(
+        x=dense_view_of(adapter, name, bf16).tensor(),
+        codes=view_of(adapter, codes).tensor(),
+        descale=view_of(adapter, descale).values(),
+        batch=batch,
+        heads=heads,
+        kv_heads=kv_heads,
+        seqlen=rows,
+    )
+    needed = ctypes.c_size_t()
+    _library.call("zyfa_quantise_workspace", kernel, ctypes.byref(arguments), ctypes.byref(needed))
+    workspace = adapter.empty((needed.value,), "bytes", launch.place)
+    arguments.workspace, arguments.workspace_bytes = adapter.pointer(workspace), needed.value
+    _library.call("zyfa_quantise_launch", kernel, ctypes.byref(arguments), launch.stream)
+    return codes, descale

@@ -60,7 +60,8 @@ def stream(place: Place) -> Optional[int]:
 
 
 def check_writable(name: str, tensor: torch.Tensor) -> None:
-    """Every tensor is."""
+    if any(stride == 0 and extent > 1 for stride, extent in zip(tensor.stride(), tensor.shape)):
+        raise ValueError(f"{name} is expanded: several of its elements are one in memory")
 
 
 def empty(shape: Tuple[int, ...], dtype: str, place: Place) -> torch.Tensor:

@@ -44,8 +44,8 @@ def flash_attn_func(
     Tensors of PyTorch for ROCm: runs on the current stream, waits for nothing. CPU tensors and NumPy arrays: runs in
     the emulator."""
     refuse_unsupported(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs)
-    call = begin({"q": q, "k": k, "v": v}, {"out": out}, None, softmax_scale, causal, hadamard)
-    shape = dense_shape(q, k, v)
+    inputs = {"q": q, "k": k, "v": v}
+    call, shape = begin(inputs, {"out": out}, None, dense_shape, softmax_scale, causal, hadamard)
     lse_shape = (shape.batch, shape.heads, shape.seqlen_q) if return_lse else None
     outputs = output(call, out, (shape.batch, shape.seqlen_q, shape.heads, shape.v_head_dim), lse_shape)
     attend(call, q, k, v, None, outputs.o, outputs.lse)
@@ -73,8 +73,8 @@ def flash_attn_fp8_func(
     torch.bfloat16 or torch.float16; NumPy's float32, float16, or uint16 as BF16 bits. All else as in
     flash_attn_func."""
     descales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
-    call = begin({"q": q, "k": k, "v": v}, {**descales, "out": out}, CODES, softmax_scale, causal)
-    shape = dense_shape(q, k, v)
+    inputs = {"q": q, "k": k, "v": v}
+    call, shape = begin(inputs, {**descales, "out": out}, CODES, dense_shape, softmax_scale, causal)
     check_descales(call, descales, shape.batch, shape.kv_heads)
     lse_shape = (shape.batch, shape.heads, shape.seqlen_q) if return_lse else None
     outputs = output(call, out, (shape.batch, shape.seqlen_q, shape.heads, shape.v_head_dim), lse_shape)
@@ -120,9 +120,10 @@ def flash_attn_varlen_func(
     refuse_unsupported(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs, block_table)
     descales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
     coded = _are_given(descales)
-    inputs = {"q": q, "k": k, "v": v}
-    call = begin(inputs, {**descales, "out": out}, CODES if coded else None, softmax_scale, causal, hadamard)
-    shape = packed_shape(q, k, v)
+    if coded and hadamard:
+        raise ValueError("hadamard = True: codes stay as they are; accepted: False, and zyfa.quantise to make them")
+    inputs, dtypes = {"q": q, "k": k, "v": v}, CODES if coded else None
+    call, shape = begin(inputs, {**descales, "out": out}, dtypes, packed_shape, softmax_scale, causal, hadamard)
     starts_q = sequence_starts("cu_seqlens_q", cu_seqlens_q, max_seqlen_q, shape.seqlen_q)
     starts_k = sequence_starts("cu_seqlens_k", cu_seqlens_k, max_seqlen_k, shape.seqlen_k)
     batch = len(starts_q) - 1
