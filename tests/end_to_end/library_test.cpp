@@ -5,6 +5,7 @@
 #include "tests/support/kernels.h"
 #include "tests/support/library_call.h"
 #include "tests/support/process.h"
+#include "tests/support/quantise_problem.h"
 
 #include <cmath>
 #include <cstring>
@@ -240,6 +241,80 @@ TEST_CASE("Library: arguments and grid for a runtime of one's own", "[quick][lib
   std::size_t bytes = 1;
   REQUIRE(zyfa_attention_workspace(kernel.get(), &call.arguments, &bytes) == ZYFA_OK);
   CHECK(bytes == 0);
+}
+
+TEST_CASE("Library: what quantises", "[library][quantise]") {
+  const TemporaryDirectory folder;
+  const zyfa::Device device{ZYFA_EMULATOR};
+  const generator::QuantiseConfig config{.head_dim = 128, .rotation = generator::Rotation::hadamard};
+  const std::string file =
+      generator::write_kernel(generator::generate_quantise(config, isa::Machine{}), folder.path()).code_object.string();
+  zyfa_kernel_traits traits{};
+  traits.kind = ZYFA_QUANTISE;
+  traits.head_dim = 128;
+  zyfa_kernel* none = nullptr;
+  check_failed(zyfa_kernel_find(device.get(), folder.path().c_str(), &traits, &none), ZYFA_NO_KERNEL,
+               "quantisation of head dim 128");
+  traits.hadamard = 1;
+  const zyfa::Kernel kernel(device, folder.path().string(), traits);
+  CHECK(kernel.info().symbol == load_quantise_kernel(file).manifest.symbol);
+  CHECK(kernel.info().rows_per_workgroup == 128);
+
+  QuantiseInputs inputs = make_quantise_inputs(config, {.batch = 2, .rows = 150, .heads = 4, .heads_per_scale = 2});
+  const Quantised expected = reference_quantise(config.rotation, inputs);
+  std::vector<std::uint8_t> codes(inputs.x.size(), 0x7f);
+  std::vector<float> descales(4, nan_value);
+  zyfa_quantise call{.x = {inputs.x.data(), 4 * 256, 256, 150 * 4 * 256},
+                     .codes = {codes.data(), 4 * 128, 128, 150 * 4 * 128},
+                     .descale = {descales.data(), 4, 8},
+                     .workspace = nullptr,
+                     .workspace_bytes = 0,
+                     .batch = 2,
+                     .heads = 4,
+                     .kv_heads = 2,
+                     .seqlen = 150,
+                     .k_descale = {},
+                     .softmax_scale = 0};
+  REQUIRE(zyfa_quantise_workspace(kernel.get(), &call, &call.workspace_bytes) == ZYFA_OK);
+  CHECK(call.workspace_bytes == 2 * 4 * 2 * sizeof(float));
+  check_failed(zyfa_quantise_launch(kernel.get(), &call, nullptr), ZYFA_INVALID_ARGUMENT, "workspace is null");
+  std::vector<std::byte> workspace(call.workspace_bytes);
+  call.workspace = workspace.data();
+  REQUIRE(zyfa_quantise_launch(kernel.get(), &call, nullptr) == ZYFA_OK);
+  CHECK(codes == expected.codes);
+  CHECK(descales == expected.descales);
+
+  const auto refused = [&](auto spoil, const char* words) {
+    zyfa_quantise wrong = call;
+    spoil(wrong);
+    check_failed(zyfa_quantise_launch(kernel.get(), &wrong, nullptr), ZYFA_INVALID_ARGUMENT, words);
+  };
+  refused([](zyfa_quantise& q) { --q.workspace_bytes; }, "workspace_bytes is 63; the launch needs 64");
+  refused([](zyfa_quantise& q) { q.x.data = nullptr; }, "x is null");
+  refused([](zyfa_quantise& q) { q.descale.data = nullptr; }, "descale is null");
+  refused([](zyfa_quantise& q) { q.codes.row_stride = 64; }, "codes has a row stride of 64 bytes");
+  refused([](zyfa_quantise& q) { q.x.head_stride = 8; }, "x has a stride of 8 bytes");
+  refused([](zyfa_quantise& q) { q.kv_heads = 3; }, "heads (4) is no multiple of kv_heads (3)");
+  refused([](zyfa_quantise& q) { q.seqlen = -1; }, "seqlen is -1");
+  const zyfa_attention attention{};
+  check_failed(zyfa_attention_launch(kernel.get(), &attention, nullptr), ZYFA_INVALID_ARGUMENT,
+               "which quantises; an attention kernel is needed");
+  const Library attends{{.causal = true}};
+  const zyfa::Kernel other(attends.device, attends.code_object());
+  check_failed(zyfa_quantise_launch(other.get(), &call, nullptr), ZYFA_INVALID_ARGUMENT,
+               "one that quantises is needed");
+}
+
+TEST_CASE("Library: the example in C", "[library]") {
+  const Library library{{.causal = true, .lse = true}, {.causal = true}};
+  const std::string host = ZYFA_BINARY_DIR "/tests/c_host";
+  const ProcessResult right = run_process({host, library.code_object()});
+  CAPTURE(right.out, right.err);
+  CHECK(right.exit_code == 0);
+  CHECK(right.out.starts_with("o 0.00"));
+  const ProcessResult wrong = run_process({host, library.folder() + "/none.co"});
+  CHECK(wrong.exit_code == 1);
+  CHECK(wrong.err.starts_with("ZYFA_FILE_NOT_FOUND: there is no code object"));
 }
 
 TEST_CASE("Library: one kernel, many threads", "[library]") {
