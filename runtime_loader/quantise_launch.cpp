@@ -2,7 +2,7 @@
 
 #include "generator/plan.h"
 #include "isa/error.h"
-#include "runtime_loader/emulate.h"
+#include "runtime_loader/launch_rules.h"
 
 #include <cmath>
 

@@ -35,7 +35,8 @@ isa::Modifiers exchange_with(int bits) {
 void follow_key(Builder& k, const QuantiseArguments& args, const QuantisePlace& place, V<1> descale) {
   const auto scope = k.scope();
   const Label done = k.label("descale_found");
-  const S<2> key = load_pointer(k, args, offsetof(QuantiseKernargs, k_descale), "address of k_descale");
+  const S<2> key = k.sgpr<2>("address of k_descale");
+  k.s_mov_b64(key, args.k_descale);
   k.s_cmp_eq_u64(key, 0);
   k.s_cbranch_scc1(done);
 

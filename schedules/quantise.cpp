@@ -243,7 +243,7 @@ void scale_and_round(Builder& k, const QuantisePlan& plan, const QuantiseArgumen
   k.s_cbranch_scc0(done);
   k.s_cmp_eq_u32(place.workgroup, 0);
   k.s_cbranch_scc0(done);
-  const S<2> address = load_pointer(k, args, offsetof(QuantiseKernargs, descale), "address of the descale");
+  const S<2> address = args.descale;
   const S<4> strides = k.sgpr<4>("strides of the descale: head batch");
   k.wait(k.s_load_dwordx4(strides, args.kernarg, offsetof(QuantiseKernargs, descale_stride)));
   advance(k, address, place.batch, strides.at<2>(2));

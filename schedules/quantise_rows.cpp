@@ -9,11 +9,13 @@ namespace zyfa::schedules {
 using generator::QuantiseKernargs;
 
 QuantiseArguments load_quantise_arguments(Builder& k, S<2> kernarg) {
-  const S<4> pointers = k.sgpr<4>("pointers of x and codes");
+  const S<8> pointers = k.sgpr<8>("pointers of x codes descale k_descale");
+  const S<2> workspace = k.sgpr<2>("pointer of workspace");
   const S<12> strides = k.sgpr<12>("strides of x and codes: row head batch");
   const S<4> scalars = k.sgpr<4>("rows heads heads_per_scale phase");
   constexpr std::uint32_t strides_at = offsetof(QuantiseKernargs, x_stride);
-  Token loaded = k.s_load_dwordx4(pointers, kernarg, offsetof(QuantiseKernargs, x));
+  Token loaded = k.s_load_dwordx8(pointers, kernarg, offsetof(QuantiseKernargs, x));
+  loaded |= k.s_load_dwordx2(workspace, kernarg, offsetof(QuantiseKernargs, workspace));
   loaded |= k.s_load_dwordx8(strides.at<8>(0), kernarg, strides_at);
   loaded |= k.s_load_dwordx4(strides.at<4>(8), kernarg, strides_at + 32);
   loaded |= k.s_load_dwordx4(scalars, kernarg, offsetof(QuantiseKernargs, rows));
@@ -22,7 +24,8 @@ QuantiseArguments load_quantise_arguments(Builder& k, S<2> kernarg) {
     return TensorArgument{pointers.at<2>(2 * i), strides.at<2>(6 * i), strides.at<2>(6 * i + 2),
                           strides.at<2>(6 * i + 4)};
   };
-  return {kernarg, tensor(0), tensor(1), scalars[0], scalars[1], scalars[2], scalars[3]};
+  return {kernarg,   tensor(0),  tensor(1),  pointers.at<2>(4), pointers.at<2>(6),
+          workspace, scalars[0], scalars[1], scalars[2],        scalars[3]};
 }
 
 QuantisePlace find_quantise_place(Builder& k, const QuantiseArguments& args, S<1> workgroup, S<1> head, S<1> batch,
@@ -37,12 +40,6 @@ QuantisePlace find_quantise_place(Builder& k, const QuantiseArguments& args, S<1
   k.s_mul_i32(first_row, wave, QuantisePlan::rows_per_wave());
   k.s_add_u32(first_row, first_row, t);
   return {workgroup, head, batch, scale_head, wave, first_row, work_item, lane};
-}
-
-S<2> load_pointer(Builder& k, const QuantiseArguments& args, std::uint32_t offset, std::string_view name) {
-  const S<2> pointer = k.sgpr<2>(name);
-  k.wait(k.s_load_dwordx2(pointer, args.kernarg, offset));
-  return pointer;
 }
 
 WaveRows find_rows(Builder& k, const QuantiseArguments& args, const QuantisePlace& place,
@@ -81,7 +78,8 @@ S<2> partials_of_head(Builder& k, const QuantiseArguments& args) {
 
 S<2> partials_address(Builder& k, const QuantiseArguments& args, const QuantisePlace& place, S<1> head,
                       S<2> partials_of_head) {
-  const S<2> address = load_pointer(k, args, offsetof(QuantiseKernargs, workspace), "address of partial maxima");
+  const S<2> address = k.sgpr<2>("address of partial maxima");
+  k.s_mov_b64(address, args.workspace);
   const auto scope = k.scope();
   const S<1> number = k.sgpr("number of the head in the grid");
   k.s_mul_i32(number, place.batch, args.heads);

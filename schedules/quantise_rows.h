@@ -14,6 +14,7 @@ using generator::QuantisePlan;
 struct QuantiseArguments {
   S<2> kernarg;
   TensorArgument x, codes;
+  S<2> descale, k_descale, workspace;  // addresses
   S<1> rows, heads, heads_per_scale, phase;
 };
 QuantiseArguments load_quantise_arguments(Builder& k, S<2> kernarg);
@@ -26,9 +27,6 @@ struct QuantisePlace {
 };
 QuantisePlace find_quantise_place(Builder& k, const QuantiseArguments& args, S<1> workgroup, S<1> head, S<1> batch,
                                   V<1> work_item);
-
-// A pointer, or two strides, from the kernel argument segment into registers of the present scope.
-S<2> load_pointer(Builder& k, const QuantiseArguments& args, std::uint32_t offset, std::string_view name);
 
 // The wave's rows of a tensor. Loads of rows that do not exist give 0, stores are dropped.
 struct WaveRows {

@@ -1,6 +1,7 @@
 // Every wait and every nop of the kernels is needed: taking one away, or weakening it by one, is noticed by the static
 // checkers, or the emulator traps or computes something else. Waits count loads, and the emulator delivers loads as
 // late as the machine may, so a missing wait shows itself in the values.
+#include "tests/support/removal.h"
 #include "isa/error.h"
 #include "isa/hazards.h"
 #include "isa/in_flight.h"
@@ -16,22 +17,9 @@ using namespace zyfa;
 using namespace zyfa::runtime;
 using isa::Inst;
 using isa::Op;
-using isa::OperandKind;
 using isa::Program;
 
 namespace {
-
-// The program without one instruction; what led to it leads to the next.
-Program without(Program program, std::uint32_t position) {
-  program.code.erase(program.code.begin() + position);
-  for (Inst& inst : program.code)
-    for (isa::Operand& operand : inst.args)
-      if (operand.kind == OperandKind::label && operand.value > position) --operand.value;
-  std::map<std::uint32_t, std::string> labels;
-  for (const auto& [at, name] : program.labels) labels.emplace(at > position ? at - 1 : at, name);
-  program.labels = labels;
-  return program;
-}
 
 // A kernel and a problem that takes it through all of its loops: whole tiles, edge tiles, tiles that only other waves
 // need, a second workgroup with idle waves.

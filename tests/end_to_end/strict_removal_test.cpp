@@ -6,6 +6,7 @@
 #include "isa/text.h"
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
+#include "tests/support/removal.h"
 
 #include <algorithm>
 #include <bit>
@@ -58,15 +59,6 @@ std::uint64_t first_difference(const Kernel& kernel, const AttentionInputs& in, 
     if (run.result.trap || !same_bits(run, expected)) return seed;
   }
   return seeds;
-}
-
-Program without(Program program, std::uint32_t position) {
-  program.code.erase(program.code.begin() + position);
-  for (Inst& inst : program.code)
-    for (isa::Operand& operand : inst.args)
-      if (operand.kind == OperandKind::label && operand.value > position) --operand.value;
-  program.labels.clear();
-  return program;
 }
 
 // Whether the problem takes any wave to the instruction: a branch to nowhere in its place is a trap.

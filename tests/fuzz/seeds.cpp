@@ -156,7 +156,9 @@ std::vector<Bytes> text_seeds() {
 
 std::vector<Bytes> json_seeds() {
   const generator::GeneratedKernel kernel = generator::generate({}, isa::Machine{});
-  return {bytes_of(kernel.manifest.dump(1)), bytes_of(generator::to_json(isa::Machine{}).dump()),
+  return {bytes_of(kernel.manifest.dump(1)),
+          bytes_of(generator::generate_quantise({}, isa::Machine{}).manifest.dump(1)),
+          bytes_of(generator::to_json(isa::Machine{}).dump()),
           bytes_of(generator::to_json(generator::AttentionConfig{}).dump()),
           bytes_of(R"({"head_dim": 64, "causal": true /* comments are read */})"),
           bytes_of(R"({"lds_bytes": 163840, "xdl_write_to_read": [5, 8, 12, 20]})")};

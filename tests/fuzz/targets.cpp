@@ -6,6 +6,7 @@
 #include "generator/json_file.h"
 #include "generator/machine_file.h"
 #include "generator/manifest.h"
+#include "generator/quantise_manifest.h"
 #include "isa/isa.h"
 #include "isa/text.h"
 #include "runtime_loader/aiter_run.h"
@@ -181,7 +182,11 @@ Outcome take_json(std::span<const std::byte> input) {
     generator::read_manifest(file.path());
     return Outcome::accepted;
   });
-  return std::max({config, machine, manifest});
+  const auto quantise = outcome_of([&] {
+    generator::quantise_manifest_from_json(generator::read_json_file(file.path()), "input.json");
+    return Outcome::accepted;
+  });
+  return std::max({config, machine, manifest, quantise});
 }
 
 Outcome take_tensor(std::span<const std::byte> input) {

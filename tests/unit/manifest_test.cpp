@@ -91,7 +91,7 @@ TEST_CASE("Manifest: maps may be missing but not wrong", "[quick][manifest]") {
 TEST_CASE("Manifest: every key the loader needs is missed", "[quick][manifest]") {
   const nlohmann::json good = generate({}, isa::Machine{}).manifest;
   for (const char* path :
-       {"/manifest_version", "/symbol", "/config", "/launch/queries_per_workgroup", "/launch/workgroup_size",
+       {"/manifest_version", "/kind", "/symbol", "/config", "/launch/queries_per_workgroup", "/launch/workgroup_size",
         "/kernargs/size", "/resources/lds_bytes", "/limits/max_row_stride_bytes", "/sha256/code_object"}) {
     const nlohmann::json::json_pointer pointer(path);
     CAPTURE(path);
