@@ -16,6 +16,7 @@ constexpr const char* examples = R"(Examples:
   zyfa-run K.co --batch 1 --heads 2 --kv-heads 1 --seqlen 512
   zyfa-run K.co --heads 8 --kv-heads 1 --seqlen 1000 --seqlen-k 3000 --input sink --sigma 2 --json
   zyfa-run fwd_hd128_fp8.co --abi aiter-v3 --seqlen 4096 --input sink --v-mean 1
+  zyfa-run zyfa_quantise_hd128_gfx950.co --heads 8 --kv-heads 2 --seqlen 1000   a kernel that quantises
   zyfa-run K.co --q q.npy --k k.npy --v kv.safetensors:v --output o.npy
   zyfa-run K.co --backend hip --heads 16 --seqlen 8192 --bench --json
   zyfa-run --probe probes
@@ -23,6 +24,13 @@ constexpr const char* examples = R"(Examples:
 The manifest (K.json) must lie beside the code object, or be named with --manifest.
 The exit code is 0 only if the kernel ran to its end and passed.
 )";
+
+void check_accepted(const CLI::App& app, const std::vector<std::string>& accepted, std::string_view beside) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->count() > 0 && std::ranges::find(accepted, option->get_name()) == accepted.end())
+      throw Error("{} does not go with {}; accepted beside it: {}", option->get_name(), beside,
+                  fmt::join(accepted, ", "));
+}
 
 }  // namespace
 
@@ -118,11 +126,7 @@ void check_backend(const CLI::App& app, const RunArguments& args) {
   if (!args.probe_directory.empty()) {
     if (given("--backend") && !args.on_gpu())
       throw Error("--probe runs on a GPU; zyfa-sim --probe runs the same probes on the model");
-    const std::vector<std::string> accepted = {"--probe", "--device", "--backend", "--machine", "--json"};
-    for (const CLI::Option* option : app.get_options())
-      if (option->count() > 0 && std::ranges::find(accepted, option->get_name()) == accepted.end())
-        throw Error("{} does not go with --probe; accepted beside it: {}", option->get_name(),
-                    fmt::join(accepted, ", "));
+    check_accepted(app, {"--probe", "--device", "--backend", "--machine", "--json"}, "--probe");
     return;
   }
   if (args.kernel.empty()) throw Error("say which kernel to run, or --probe DIR (--help has examples)");
@@ -136,6 +140,13 @@ void check_backend(const CLI::App& app, const RunArguments& args) {
     throw Error("--bench needs --backend hip: emulation says nothing of time on a GPU, which zyfa-sim models");
   for (const char* option : {"--device", "--repeat"})
     if (given(option)) throw Error("{} needs --backend hip", option);
+}
+
+void check_quantise(const CLI::App& app) {
+  check_accepted(app,
+                 {"kernel", "--manifest", "--batch", "--heads", "--kv-heads", "--seqlen", "--seed", "--layout",
+                  "--threads", "--max-instructions", "--strict", "--shuffle", "--machine", "--json"},
+                 "a kernel that quantises");
 }
 
 }  // namespace zyfa::runtime

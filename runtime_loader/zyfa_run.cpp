@@ -9,6 +9,7 @@
 #include "runtime_loader/gpu_run.h"
 #include "runtime_loader/probe_command.h"
 #include "runtime_loader/progress.h"
+#include "runtime_loader/quantise_command.h"
 #include "runtime_loader/report.h"
 #include "runtime_loader/run_options.h"
 #include "runtime_loader/run_report.h"
@@ -69,18 +70,23 @@ RunInputs inputs_of(const RunArguments& args, const Kernel& kernel) {
           {}};
 }
 
+emulator::Options emulator_options(const RunArguments& args) {
+  emulator::Options options;
+  options.threads = args.threads;
+  options.max_instructions = args.max_instructions;
+  options.strict = args.strict;
+  options.shuffle_seed = args.shuffle_seed;
+  options.machine = machine_of(args);
+  return options;
+}
+
 EmulatedRun emulate(const RunArguments& args, const Kernel& kernel, const AttentionInputs& inputs,
                     emulator::Observer observer) {
   const AttentionShape& s = inputs.shape;
   const auto tiles = (static_cast<std::uint64_t>(s.seqlen_q) + kernel.manifest.queries_per_workgroup - 1) /
                      kernel.manifest.queries_per_workgroup;
   ProgressBar bar("emulating", tiles * static_cast<std::uint64_t>(s.heads) * static_cast<std::uint64_t>(s.batch));
-  EmulationOptions options{.layout = parse_layout(args.layout), .emulator = {}};
-  options.emulator.threads = args.threads;
-  options.emulator.max_instructions = args.max_instructions;
-  options.emulator.strict = args.strict;
-  options.emulator.shuffle_seed = args.shuffle_seed;
-  options.emulator.machine = machine_of(args);
+  EmulationOptions options{.layout = parse_layout(args.layout), .emulator = emulator_options(args)};
   options.emulator.observer = std::move(observer);
   options.emulator.progress = [&bar](std::uint64_t done, std::uint64_t) {
     bar.done() = static_cast<std::int64_t>(done);
@@ -161,7 +167,19 @@ int run_foreign(const RunArguments& args) {
                             .machine = machine_of(args)});
 }
 
-int run(RunArguments args) {
+int run_quantise(const RunArguments& args) {
+  const AttentionShape& s = args.shape;
+  const int kv_heads = args.kv_heads.value_or(s.heads);
+  if (s.heads % kv_heads != 0) throw Error("heads ({}) must be a multiple of kv_heads ({})", s.heads, kv_heads);
+  return run_quantise_command({.kernel = args.kernel,
+                               .manifest = args.manifest,
+                               .shape = {s.batch, s.seqlen_q, s.heads, s.heads / kv_heads},
+                               .seed = args.seed,
+                               .emulation = {parse_layout(args.layout), emulator_options(args)},
+                               .json = args.json});
+}
+
+int run(RunArguments args, const CLI::App& app) {
   if (!args.probe_directory.empty())
     return run_probe_command({.directory = args.probe_directory,
                               .device = args.device,
@@ -172,6 +190,10 @@ int run(RunArguments args) {
   if (!args.output.empty()) check_writable(args.output);
   if (args.threads == 0) args.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (args.abi) return run_foreign(args);
+  if (kernel_kind(args.kernel, args.manifest) == "quantise") {
+    check_quantise(app);
+    return run_quantise(args);
+  }
   const Kernel kernel = load_kernel(args.kernel, args.manifest);
   const RunInputs inputs = inputs_of(args, kernel);
   std::optional<ProbabilityObserver> watcher;
@@ -206,6 +228,6 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   return generator::exit_code_of([&] {
     check_backend(app, args);
-    return run(args);
+    return run(args, app);
   });
 }

@@ -7,6 +7,7 @@
 #include "runtime_loader/dumps/dumps.h"
 #include "runtime_loader/probe_report.h"
 #include "runtime_loader/progress.h"
+#include "runtime_loader/quantise_sim.h"
 #include "runtime_loader/sensitivity.h"
 #include "runtime_loader/sim_report.h"
 #include "runtime_loader/sim_text.h"
@@ -26,6 +27,7 @@ constexpr const char* examples = R"(Examples:
   zyfa-sim K.co --seqlen 32768 --machine nominal --machine optimistic --machine pessimistic
   zyfa-sim K.co --input sink --sigma 2 --energy
   zyfa-sim K.co --sensitivity
+  zyfa-sim zyfa_quantise_hd128_gfx950.co --heads 8 --seqlen 16384   both phases of a kernel that quantises
   zyfa-sim fwd_hd128_fp8.co --abi aiter-v4 --seqlen 8192 --json
   zyfa-sim gemm.co --launch gemm.json
   zyfa-sim K.co --dump page --out dumps          one HTML page: timeline, stalls, registers, LDS
@@ -136,9 +138,37 @@ int run_probes(const Arguments& args) {
   return all_agree(results, machine) ? 0 : 1;
 }
 
-int run(Arguments args) {
+// A kernel that quantises: --seqlen rows, of which --heads / --kv-heads heads share a descale.
+int run_quantise(const Arguments& args, const CLI::App& app) {
+  for (const char* option : {"--seqlen-k", "--input", "--sigma", "--seed", "--workgroup", "--top", "--energy",
+                             "--sensitivity", "--dump", "--dump-clk", "--out"})
+    if (app.count(option) > 0) throw Error("{} does not go with a kernel that quantises", option);
+  const SimulatedProblem& p = args.problem;
+  const int kv_heads = args.kv_heads.value_or(p.heads);
+  if (p.heads % kv_heads != 0) throw Error("{} heads are no multiple of {} key/value heads", p.heads, kv_heads);
+  if (p.seqlen_q == 0) throw Error("a problem without rows has no workgroup to simulate");
+  const QuantiseExtents extents{p.batch, p.seqlen_q, p.heads, p.heads / kv_heads};
+  const QuantiseKernel kernel = load_quantise_kernel(args.kernel);
+  std::vector<QuantiseEstimate> estimates;
+  for (const std::string& name : args.machines) {
+    const isa::Machine machine = generator::find_machine(name);
+    estimates.push_back(
+        estimate_quantise(kernel, extents, name, machine, args.run.clock_ghz.value_or(machine.clock_ghz)));
+  }
+  if (args.json)
+    fmt::print("{}\n", quantise_json(kernel, extents, estimates).dump(2));
+  else
+    print_quantise(kernel, extents, estimates);
+  return 0;
+}
+
+int run(Arguments args, const CLI::App& app) {
   if (!args.probe_directory.empty()) return run_probes(args);
   if (args.kernel.empty()) throw Error("say which kernel to run, or --probe DIR (--help has examples)");
+  if (args.run.clock_ghz && !(*args.run.clock_ghz > 0))
+    throw Error("a clock of {} GHz is not positive", *args.run.clock_ghz);
+  const bool is_own = args.problem.abi.empty() && args.problem.launch.empty();
+  if (is_own && kernel_kind(args.kernel) == "quantise") return run_quantise(args, app);
   DumpRequest dump;
   if (!args.dumps.empty()) dump.kinds = parse_dumps(args.dumps);
   if (!args.dump_clk.empty()) dump.between = parse_window(args.dump_clk);
@@ -147,8 +177,6 @@ int run(Arguments args) {
   args.problem.seqlen_k = args.seqlen_k.value_or(args.problem.seqlen_q);
   args.problem.kv_heads = args.kv_heads.value_or(args.problem.heads);
   args.problem.input = parse_input_kind(args.input);
-  if (args.run.clock_ghz && !(*args.run.clock_ghz > 0))
-    throw Error("a clock of {} GHz is not positive", *args.run.clock_ghz);
   if (args.problem.seqlen_q == 0) throw Error("a problem without queries has no workgroup to simulate");
   if (args.problem.heads % args.problem.kv_heads != 0)
     throw Error("{} query heads are no multiple of {} key/value heads", args.problem.heads, args.problem.kv_heads);
@@ -253,6 +281,6 @@ int main(int argc, char** argv) {
     if (launch->count() > 0) check_launch_alone(app);
     if (abi->count() > 0) parse_aiter_abi(args.problem.abi);
     if (probe->count() > 0) check_probe_alone(app);
-    return run(args);
+    return run(args, app);
   });
 }

@@ -109,6 +109,8 @@ TEST_CASE("zyfa-gen's other outputs", "[quick][commands]") {
     check_holds(gen({"--list"}).out, {"--dtype fp8 --head-dim 128 --v-head-dim 128 --softmax lean",
                                       "--head-dim 192 --v-head-dim 128 --softmax exact"});
     CHECK(nlohmann::json::parse(gen({"--list", "--json"}).out).at(0).at("head_dim") == 128);
+    check_holds(gen({"--list"}).out, {"--kernel quantise --head-dim 192 --rotation hadamard"});
+    CHECK(nlohmann::json::parse(gen({"--list", "--json"}).out).back().at("kernel") == "quantise");
   }
   SECTION("--version and --help") {
     for (const char* name : {"zyfa-gen", "zyfa-run"}) {
@@ -275,6 +277,53 @@ TEST_CASE("zyfa-run refuses in one line", "[quick][commands]") {
     write_text(kernel.file("damaged.json"), "{");
     check_refused(run({co, "--manifest", kernel.file("damaged.json")}), {"damaged.json", "JSON"});
   }
+}
+
+TEST_CASE("A kernel that quantises: generated, run, simulated", "[quick][commands][quantise]") {
+  const TemporaryDirectory directory;
+  const std::string symbol = "zyfa_quantise_hd128_hadamard_gfx950";
+  const auto generated = nlohmann::json::parse(
+      gen({"--kernel", "quantise", "--head-dim", "128", "--rotation", "hadamard", "--json"}, directory.path()).out);
+  CHECK(generated.at("symbol") == symbol);
+  write_text(directory.file("c.json"), R"({"kernel": "quantise", "head_dim": 128, "rotation": "hadamard"})");
+  CHECK(gen({"--config", "c.json", "--out", "again"}, directory.path()).exit_code == 0);
+  CHECK(read_text(directory.file(symbol + ".co")) == read_text(directory.file("again/" + symbol + ".co")));
+
+  const std::string co = directory.file(symbol + ".co");
+  const ProcessResult ran = run({co, "--batch", "2", "--heads", "4", "--kv-heads", "2", "--seqlen", "77", "--strict",
+                                 "--shuffle", "3", "--layout", "bhsd", "--json"});
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.exit_code == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  CHECK(json.at("passed") == true);
+  CHECK(json.at("different_codes") == 0);
+  CHECK(json.at("shape").at("heads_per_scale") == 2);
+  CHECK(json.at("findings").empty());
+  check_holds(run({co, "--seqlen", "5"}).out, {"PASSED", "640 codes"});
+  check_holds(run({co, "--seqlen", "0"}).out, {"PASSED"});
+
+  const ProcessResult simulated = program("zyfa-sim", {co, "--seqlen", "1024", "--heads", "8", "--json"});
+  CAPTURE(simulated.out, simulated.err);
+  const auto estimate = nlohmann::json::parse(simulated.out).at("machines").at(0);
+  // BF16 once from memory, once from the Infinity Cache; codes to memory.
+  const double elements = 1024.0 * 8 * 128;
+  CHECK(estimate.at("phases").at(0).at("hbm_bytes") == 2 * elements);
+  CHECK(estimate.at("phases").at(1).at("hbm_bytes") == elements);
+  CHECK(estimate.at("phases").at(1).at("l2_missed_bytes") == 3 * elements);
+  CHECK(estimate.at("microseconds") > 0);
+  check_holds(program("zyfa-sim", {co, "--seqlen", "1024"}).out, {"phase 0", "phase 1", "modelled"});
+
+  check_refused(gen({"--kernel", "sort", "--head-dim", "128"}), {"sort", "accepted: attention, quantise"});
+  check_refused(gen({"--kernel", "quantise", "--head-dim", "64"}), {"64", "accepted: 128, 192"});
+  check_refused(gen({"--kernel", "quantise", "--head-dim", "128", "--lse"}), {"--lse", "quantises"});
+  check_refused(gen({"--kernel", "quantise", "--head-dim", "128", "--tune"}), {"searched"});
+  check_refused(gen({"--head-dim", "128", "--rotation", "hadamard"}), {"--rotation", "quantise"});
+  check_refused(gen({"--kernel", "attention", "--config", "c.json"}, directory.path()), {"quantise", "attention"});
+  check_refused(run({co, "--sigma", "2"}), {"--sigma", "quantises"});
+  check_refused(run({co, "--layout", "fused_qkv"}), {"fused_qkv", "bhsd"});
+  check_refused(run({co, "--heads", "3", "--kv-heads", "2"}), {"multiple"});
+  check_refused(program("zyfa-sim", {co, "--input", "sink"}), {"--input", "quantises"});
+  check_refused(program("zyfa-sim", {co, "--seqlen", "0"}), {"rows"});
 }
 
 TEST_CASE("zyfa-run says where an endless loop turns", "[quick][commands]") {
