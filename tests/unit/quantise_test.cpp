@@ -105,8 +105,8 @@ TEST_CASE("Quantise: launches and workspace follow from the manifest", "[quick][
                              .x_stride = {1536, 256, 200000},
                              .codes_stride = {768, 128, 100000}};
   const QuantiseLaunches launches = quantise_launches(manifest, good);
-  CHECK(launches.grid == std::array<std::uint32_t, 3>{2, 6, 2});
-  CHECK(launches.workgroup_size == 256);
+  CHECK(launches.grid.workgroups == std::array<std::uint32_t, 3>{2, 6, 2});
+  CHECK(launches.grid.workgroup_size[0] == 256);
   CHECK(quantise_workspace_bytes(manifest, 2, 129, 6) == 4 * 2 * 6 * 2);
   CHECK(launches.phases[0].phase == 0);
   CHECK(launches.phases[1].phase == 1);
