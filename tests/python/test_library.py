@@ -13,6 +13,7 @@ import numpy
 import support
 import zyfa
 from zyfa import _kernels, _library
+from zyfa._arrays import Place
 
 
 def compiled(source):
@@ -100,14 +101,14 @@ class Finding(unittest.TestCase):
 
     def test_a_kernel_is_opened_once(self):
         self.attend()
-        place = zyfa._call.Place(_library.EMULATOR, 0)
+        place = Place(_library.EMULATOR, 0)
         traits = dict(kind=_library.ATTENTION, head_dim=128, v_head_dim=128, q_type=_library.QUERY_BF16)
         first = _kernels.cache.find(place, **traits)
         self.assertIs(_kernels.cache.find(place, **traits), first)
         self.assertIsNot(_kernels.cache.find(place, **{**traits, "causal": 1}), first)
 
     def test_device_info(self):
-        info = _kernels.cache.device_info(zyfa._call.Place(_library.EMULATOR, 0))
+        info = _kernels.cache.device_info(Place(_library.EMULATOR, 0))
         self.assertEqual((info.backend, info.ordinal, info.runtime), (_library.EMULATOR, 0, b"emulator"))
 
 
