@@ -1,11 +1,11 @@
 // libzyfa's C interface on the emulator: the same bits as the emulator called directly, and an error of its own for
 // whatever can be wrong.
 #include "runtime_loader/library/zyfa.hpp"
+#include "runtime_loader/quantise_inputs.h"
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
 #include "tests/support/library_call.h"
 #include "tests/support/process.h"
-#include "tests/support/quantise_problem.h"
 
 #include <cmath>
 #include <cstring>
@@ -260,7 +260,8 @@ TEST_CASE("Library: what quantises", "[library][quantise]") {
   CHECK(kernel.info().symbol == load_quantise_kernel(file).manifest.symbol);
   CHECK(kernel.info().rows_per_workgroup == 128);
 
-  QuantiseInputs inputs = make_quantise_inputs(config, {.batch = 2, .rows = 150, .heads = 4, .heads_per_scale = 2});
+  QuantiseInputs inputs =
+      make_quantise_inputs({.batch = 2, .rows = 150, .heads = 4, .heads_per_scale = 2, .head_dim = 128}, 1);
   const Quantised expected = reference_quantise(config.rotation, inputs);
   std::vector<std::uint8_t> codes(inputs.x.size(), 0x7f);
   std::vector<float> descales(4, nan_value);
