@@ -1,10 +1,12 @@
 #include "runtime_loader/quantise_command.h"
 
 #include "isa/error.h"
+#include "runtime_loader/hip/hip_quantise.h"
 #include "runtime_loader/progress.h"
 #include "runtime_loader/report.h"
 
 #include <cstring>
+#include <utility>
 
 namespace zyfa::runtime {
 namespace {
@@ -16,6 +18,28 @@ std::size_t differences(const std::vector<Value>& a, const std::vector<Value>& b
   return count;
 }
 
+QuantiseRun emulate(const QuantiseCommand& command, const QuantiseKernel& kernel, const QuantiseInputs& inputs) {
+  const auto tile = static_cast<std::int64_t>(kernel.manifest.rows_per_workgroup);
+  const std::int64_t all = (inputs.rows + tile - 1) / tile * inputs.heads * inputs.batch;
+  ProgressBar bar("emulating", static_cast<std::uint64_t>(2 * all));
+  EmulationOptions options = command.emulation;
+  std::int64_t before = 0;
+  options.emulator.progress = [&](std::uint64_t done, std::uint64_t) {
+    const auto now = static_cast<std::int64_t>(done);
+    if (now < bar.done() - before) before = all;  // the second phase
+    bar.done() = before + now;
+  };
+  return run_quantise_on_emulator(kernel, inputs, options);
+}
+
+QuantiseRun run_on_gpu(const QuantiseCommand& command, const QuantiseKernel& kernel, const QuantiseInputs& inputs,
+                       const std::shared_ptr<const HipDevice>& device) {
+  const HipKernel on_gpu(device, read_file(command.kernel), kernel.manifest.symbol, kernel.manifest.lds_bytes,
+                         command.kernel);
+  GpuQuantised run = quantise_on_gpu(device, kernel.manifest, on_gpu, inputs, command.emulation.layout);
+  return {std::move(run.quantised), {}, run.seconds};
+}
+
 }  // namespace
 
 int run_quantise_command(const QuantiseCommand& command) {
@@ -25,19 +49,8 @@ int run_quantise_command(const QuantiseCommand& command) {
   shape.head_dim = config.head_dim;
   quantise_workspace_bytes(kernel.manifest, shape.batch, shape.rows, shape.heads);  // checks the extents
   const QuantiseInputs inputs = make_quantise_inputs(shape, command.seed);
-  const QuantiseRun run = [&] {
-    const auto tile = static_cast<std::int64_t>(kernel.manifest.rows_per_workgroup);
-    const std::int64_t all = (shape.rows + tile - 1) / tile * shape.heads * shape.batch;
-    ProgressBar bar("emulating", static_cast<std::uint64_t>(2 * all));
-    EmulationOptions options = command.emulation;
-    std::int64_t before = 0;
-    options.emulator.progress = [&](std::uint64_t done, std::uint64_t) {
-      const auto now = static_cast<std::int64_t>(done);
-      if (now < bar.done() - before) before = all;  // the second phase
-      bar.done() = before + now;
-    };
-    return run_quantise_on_emulator(kernel, inputs, options);
-  }();
+  const std::shared_ptr<const HipDevice> device = command.device ? HipDevice::open(*command.device) : nullptr;
+  const QuantiseRun run = device ? run_on_gpu(command, kernel, inputs, device) : emulate(command, kernel, inputs);
   const emulator::Result result = run.result();
   stop_at_trap(result, kernel.manifest.symbol, command.json);
   const Quantised expected = reference_quantise(config.rotation, inputs);
@@ -47,7 +60,7 @@ int run_quantise_command(const QuantiseCommand& command) {
   const bool passed = codes == 0 && descales == 0 && result.findings.empty();
   if (command.json) {
     nlohmann::ordered_json json = {{"kernel", kernel.manifest.symbol},
-                                   {"backend", "emulator"},
+                                   {"backend", device ? "hip" : "emulator"},
                                    {"shape",
                                     {{"batch", shape.batch},
                                      {"rows", shape.rows},
@@ -61,8 +74,9 @@ int run_quantise_command(const QuantiseCommand& command) {
                                    {"different_descales", descales},
                                    {"passed", passed}};
     if (command.emulation.emulator.strict) json["findings"] = findings_json(result);
+    if (device) json["device"] = device->info().name;
     json["seconds"] = run.seconds;
-    json["instructions"] = result.instructions;
+    if (!device) json["instructions"] = result.instructions;
     fmt::print("{}\n", json.dump(2));
   } else {
     fmt::print("kernel     {}\n", kernel.manifest.symbol);
@@ -71,7 +85,10 @@ int run_quantise_command(const QuantiseCommand& command) {
     fmt::print("input      gaussian, seed {}\n", command.seed);
     fmt::print("compared   {} codes, {} of them another than the host's; {} descales, {} of them\n",
                expected.codes.size(), codes, expected.descales.size(), descales);
-    fmt::print("emulation  {:.2f} s, {} instructions\n", run.seconds, result.instructions);
+    if (device)
+      fmt::print("device     {}, {:.1f} us\n", device->info().name, run.seconds * 1e6);
+    else
+      fmt::print("emulation  {:.2f} s, {} instructions\n", run.seconds, result.instructions);
     print_findings(result);
     fmt::print("{}\n", passed ? "PASSED" : "FAILED");
   }

@@ -4,6 +4,8 @@
 #include "runtime_loader/quantise_emulate.h"
 #include "runtime_loader/quantise_inputs.h"
 
+#include <optional>
+
 namespace zyfa::runtime {
 
 struct QuantiseCommand {
@@ -11,6 +13,7 @@ struct QuantiseCommand {
   QuantiseShape shape;  // its head_dim is the kernel's
   std::uint64_t seed = 1;
   EmulationOptions emulation;
+  std::optional<int> device;  // number of a GPU; none: the emulator
   bool json = false;
 };
 

@@ -143,10 +143,11 @@ void check_backend(const CLI::App& app, const RunArguments& args) {
 }
 
 void check_quantise(const CLI::App& app) {
-  check_accepted(app,
-                 {"kernel", "--manifest", "--batch", "--heads", "--kv-heads", "--seqlen", "--seed", "--layout",
-                  "--threads", "--max-instructions", "--strict", "--shuffle", "--machine", "--json"},
-                 "a kernel that quantises");
+  check_accepted(
+      app,
+      {"kernel", "--manifest", "--batch", "--heads", "--kv-heads", "--seqlen", "--seed", "--layout", "--threads",
+       "--max-instructions", "--strict", "--shuffle", "--machine", "--backend", "--device", "--json"},
+      "a kernel that quantises");
 }
 
 }  // namespace zyfa::runtime

@@ -176,6 +176,7 @@ int run_quantise(const RunArguments& args) {
                                .shape = {s.batch, s.seqlen_q, s.heads, s.heads / kv_heads},
                                .seed = args.seed,
                                .emulation = {parse_layout(args.layout), emulator_options(args)},
+                               .device = args.on_gpu() ? std::optional(args.device) : std::nullopt,
                                .json = args.json});
 }
 

@@ -89,7 +89,7 @@ void print_benchmark(const Json& json) {
   const Json& model = json["model"];
   const double median = seconds["median"];
   fmt::print(
-      "launches    {} after {} to warm up; {:.1f} us median, {:.1f} to {:.1f} from the 10th to the 90th of 100\n",
+      "launches   {} after {} to warm up; {:.1f} us median, {:.1f} to {:.1f} from the 10th to the 90th of 100\n",
       json["launches"].get<int>(), json["warm_up"].get<int>(), median * 1e6, seconds["p10"].get<double>() * 1e6,
       seconds["p90"].get<double>() * 1e6);
   fmt::print("speed      {:.4g} TFLOP/s ({})\n", json["tflops"].get<double>(),

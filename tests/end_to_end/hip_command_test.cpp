@@ -61,6 +61,24 @@ TEST_CASE("zyfa-run --backend hip: the same checks, the same bits", "[hip][comma
   CHECK(strict.out.find("FAILED") != std::string::npos);
 }
 
+TEST_CASE("zyfa-run --backend hip of a kernel that quantises", "[hip][commands][quantise]") {
+  const TemporaryDirectory folder;
+  const std::string kernel =
+      generator::write_kernel(generator::generate_quantise({.head_dim = 192}, isa::Machine{}), folder.path())
+          .code_object.string();
+  std::vector<std::string> command = {bin + "zyfa-run", kernel, "--backend", "hip",  "--heads", "4", "--kv-heads", "2",
+                                      "--seqlen",       "150",  "--layout",  "bhsd", "--json"};
+  const ProcessResult result = run_on_stand_in(command);
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(json["backend"] == "hip");
+  CHECK(json["passed"] == true);
+  CHECK(json["different_codes"] == 0);
+  command.push_back("--bench");
+  check_refused(run_on_stand_in(command), {"--bench", "a kernel that quantises"});
+}
+
 TEST_CASE("zyfa-run --bench: one JSON with time and the model's figure", "[hip][commands]") {
   const TemporaryDirectory folder;
   const std::string kernel = make_kernel_file(folder, {.causal = true});

@@ -1,5 +1,5 @@
-// libzyfa's HIP backend on the stand-in for HIP's runtime: what the emulator writes when called directly, bit for bit,
-// from many threads and streams and from a captured graph.
+// libzyfa's HIP backend on the stand-in, which this program is linked with and the library opens: what the emulator
+// writes when called directly, bit for bit, from many threads and streams and from a captured graph.
 #include "runtime_loader/hip/hip_run.h"
 #include "runtime_loader/library/zyfa.hpp"
 #include "tests/support/catch.h"
@@ -11,7 +11,6 @@
 
 #include "runtime_loader/library/failure.h"
 
-#include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
 
 #include <thread>
@@ -36,15 +35,6 @@ class Gpu : OnStandIn {
   TemporaryDirectory folder_;
 };
 
-template <class Function>
-Function* hip(Function*, const char* name) {
-  void* handle = dlopen(stand_in_library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const auto function = reinterpret_cast<Function*>(dlsym(handle, name));
-  if (!function) throw Error("the stand-in has no {}", name);
-  return function;
-}
-#define HIP(name) hip(static_cast<decltype(&::name)>(nullptr), #name)
-
 void check_same(const generator::AttentionConfig& config, const std::vector<AttentionShape>& shapes, Layout layout) {
   Gpu gpu;
   const zyfa::Kernel kernel = gpu.open(config);
@@ -66,7 +56,7 @@ void check_same(const generator::AttentionConfig& config, const std::vector<Atte
 
 }  // namespace
 
-TEST_CASE("HIP backend: shapes, as the emulator computes them", "[library][hip]") {
+TEST_CASE("HIP backend: shapes, as the emulator computes them", "[library]") {
   for (const bool causal : {false, true}) {
     const generator::AttentionConfig config{.causal = causal, .lse = causal};
     check_same(config, first_shapes(), Layout::bshd);
@@ -75,14 +65,14 @@ TEST_CASE("HIP backend: shapes, as the emulator computes them", "[library][hip]"
   }
 }
 
-TEST_CASE("HIP backend: every configuration, as the emulator computes it", "[library][hip]") {
+TEST_CASE("HIP backend: every configuration, as the emulator computes it", "[library]") {
   const AttentionShape shape{.batch = 2, .heads = 4, .kv_heads = 2, .seqlen_q = 150, .seqlen_k = 150};
   for (const generator::AttentionConfig& config : all_configurations())
     if (config.causal) check_same(config, {shape}, Layout::bshd);
   check_same({}, {shape}, Layout::fused_qkv);
 }
 
-TEST_CASE("HIP backend: what a device is", "[library][hip]") {
+TEST_CASE("HIP backend: what a device is", "[library]") {
   Gpu gpu;
   const zyfa_device_info info = gpu.device.info();
   const isa::Machine machine;
@@ -97,7 +87,7 @@ TEST_CASE("HIP backend: what a device is", "[library][hip]") {
   CHECK(std::string(zyfa_last_error()) == "there is no GPU 1; the 1 that HIP sees are numbered from 0");
 }
 
-TEST_CASE("HIP backend: kernels from 16 threads on streams of their own", "[library][hip][threads]") {
+TEST_CASE("HIP backend: kernels from 16 threads on streams of their own", "[library][threads]") {
   Gpu gpu;
   const zyfa::Kernel kernel = gpu.open({.causal = true});
   const runtime::Kernel direct = generate_kernel(true, false);
@@ -110,19 +100,19 @@ TEST_CASE("HIP backend: kernels from 16 threads on streams of their own", "[libr
       const AttentionInputs inputs = make_inputs(shape, InputKind::gaussian, 1, static_cast<std::uint64_t>(t));
       const HipProblem problem(gpu.memory, direct.manifest, inputs, Layout::bshd);
       hipStream_t stream = nullptr;
-      if (HIP(hipStreamCreateWithFlags)(&stream, hipStreamNonBlocking) != hipSuccess) ++wrong[t];
+      if (hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) != hipSuccess) ++wrong[t];
       for (int i = 0; i < launches; ++i) {
         const zyfa_attention arguments = library_arguments(shape, problem.arguments());
         if (zyfa_attention_launch(kernel.get(), &arguments, stream) != ZYFA_OK) ++wrong[t];
       }
-      if (HIP(hipStreamSynchronize)(stream) != hipSuccess || HIP(hipStreamDestroy)(stream) != hipSuccess) ++wrong[t];
+      if (hipStreamSynchronize(stream) != hipSuccess || hipStreamDestroy(stream) != hipSuccess) ++wrong[t];
       if (problem.o() != run_on_emulator(direct, inputs).o) ++wrong[t];
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::vector<int>(thread_count, 0));
 }
 
-TEST_CASE("HIP backend: a launch can be captured, and replays", "[library][hip]") {
+TEST_CASE("HIP backend: a launch can be captured, and replays", "[library]") {
   Gpu gpu;
   const zyfa::Kernel kernel = gpu.open({.causal = true});
   const runtime::Kernel direct = generate_kernel(true, false);
@@ -132,18 +122,18 @@ TEST_CASE("HIP backend: a launch can be captured, and replays", "[library][hip]"
   hipStream_t stream = nullptr;
   hipGraph_t graph = nullptr;
   hipGraphExec_t executable = nullptr;
-  REQUIRE(HIP(hipStreamCreateWithFlags)(&stream, hipStreamNonBlocking) == hipSuccess);
-  REQUIRE(HIP(hipStreamBeginCapture)(stream, hipStreamCaptureModeGlobal) == hipSuccess);
+  REQUIRE(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
+  REQUIRE(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal) == hipSuccess);
   kernel(library_arguments(shape, problem.arguments()), stream);
-  REQUIRE(HIP(hipStreamEndCapture)(stream, &graph) == hipSuccess);
+  REQUIRE(hipStreamEndCapture(stream, &graph) == hipSuccess);
   CHECK(problem.o()[0] == 0xffff);  // recorded, not run
-  REQUIRE(HIP(hipGraphInstantiate)(&executable, graph, nullptr, nullptr, 0) == hipSuccess);
-  REQUIRE(HIP(hipGraphLaunch)(executable, stream) == hipSuccess);
-  REQUIRE(HIP(hipStreamSynchronize)(stream) == hipSuccess);
+  REQUIRE(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0) == hipSuccess);
+  REQUIRE(hipGraphLaunch(executable, stream) == hipSuccess);
+  REQUIRE(hipStreamSynchronize(stream) == hipSuccess);
   CHECK(problem.o() == run_on_emulator(direct, inputs).o);
 
   // What would not do: memory allocated while a stream captures.
-  REQUIRE(HIP(hipStreamBeginCapture)(stream, hipStreamCaptureModeGlobal) == hipSuccess);
+  REQUIRE(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal) == hipSuccess);
   CHECK_THROWS_AS(HipMemory(gpu.memory, std::size_t{64}), Failure);
-  CHECK(HIP(hipStreamEndCapture)(stream, &graph) != hipSuccess);
+  CHECK(hipStreamEndCapture(stream, &graph) != hipSuccess);
 }
