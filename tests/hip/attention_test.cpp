@@ -94,13 +94,15 @@ TEST_CASE("16 threads that launch at once, each on a stream of its own, all get 
   constexpr int threads = 16, launches = 100;
   std::vector<runtime::AttentionInputs> inputs;
   std::vector<std::vector<std::uint16_t>> expected;
+  std::vector<std::unique_ptr<DeviceProblem>> problems;
   for (int i = 0; i < threads; ++i) {
     inputs.push_back(inputs_of(static_cast<std::uint64_t>(i)));
     expected.push_back(runtime::run_on_emulator(generated.kernel, inputs.back()).o);
+    problems.push_back(std::make_unique<DeviceProblem>(inputs.back(), generated.kernel.manifest));
   }
   // Catch's assertions are for one thread; a thread returns how many of its results were right.
   const auto work = [&](std::size_t i) {
-    DeviceProblem problem(inputs[i], generated.kernel.manifest);
+    DeviceProblem& problem = *problems[i];
     hipStream_t stream = nullptr;
     std::vector<std::uint16_t> o(expected[i].size());
     int right = 0;
