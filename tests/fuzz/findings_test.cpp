@@ -112,7 +112,8 @@ TEST_CASE("numbers in JSON that do not fit are refused", "[quick]") {
   CHECK(message_of([&] { config(R"({"head_dim": 128})"); }) == "no error");
   for (const char* size : {"[4294967808, 1, 1]", "[512.5, 1, 1]", "[-512, 1, 1]", "[1e30, 1, 1]", "[true, 1, 1]"}) {
     CAPTURE(size);
-    const json manifest{{"manifest_version", 1}, {"launch", {{"workgroup_size", json::parse(size)}}}};
+    const json manifest{
+        {"manifest_version", 1}, {"kind", "attention"}, {"launch", {{"workgroup_size", json::parse(size)}}}};
     CHECK(message_of([&] {
             generator::manifest_from_json(manifest, "kernel.json");
           }).find("'launch.workgroup_size' has the wrong type or is out of range") != std::string::npos);
