@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sstream>
+
 using namespace zyfa;
 
 namespace {
@@ -147,4 +149,29 @@ TEST_CASE("zyfa-run --backend hip refuses in one line", "[hip][commands]") {
   check_refused(run_process({run}), {"which kernel", "--probe"});
   check_refused(run_process({run, "--probe", folder.file("p"), "--seqlen", "5"}), {"--seqlen", "--probe"});
   check_refused(run_process({run, "--probe", folder.file("p"), "--backend", "emulator"}), {"zyfa-sim --probe"});
+}
+
+TEST_CASE("scripts/first-run goes through, and packs what it found", "[hip][commands]") {
+  const TemporaryDirectory folder;
+  const std::string out = folder.file("run");
+  const ProcessResult result = run_on_stand_in(
+      {ZYFA_SOURCE_DIR "/scripts/first-run", out},
+      {"ZYFA_BUILD=" ZYFA_BINARY_DIR, "ZYFA_SEQLENS=64", "LD_LIBRARY_PATH=" ZYFA_BINARY_DIR "/hip_emulated"});
+  CAPTURE(result.out, result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.out.ends_with("send " + out + ".tar.gz\n"));
+  CHECK(std::filesystem::exists(out + ".tar.gz"));
+  std::istringstream lines(result.out);
+  int checks = 0, same_bits = 0;
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    if (line.starts_with("probes: ")) CHECK(line == "probes: exit code 1");  // the emulator counts no clocks
+    if (line.starts_with("check-") || line.starts_with("bench-")) {
+      CHECK((line.ends_with(": exit code 0") || line.ends_with(": the bits of the emulator: yes")));
+      checks += line.ends_with(": exit code 0");
+      same_bits += line.ends_with("yes");
+    }
+  }
+  CHECK(same_bits == 8);
+  CHECK(checks == 8 + 8 + 1);
 }

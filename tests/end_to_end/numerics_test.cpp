@@ -67,7 +67,7 @@ isa::Machine with(MfmaAccumulation accumulation) {
 
 }  // namespace
 
-TEST_CASE("attention is as accurate however matrix instructions sum", "[quick]") {
+TEST_CASE("attention is as accurate however matrix instructions sum", "") {
   const AttentionInputs inputs = small_problem();
   for (const Softmax softmax : {Softmax::lean, Softmax::exact}) {
     const Kernel kernel = generate_kernel({.causal = false, .softmax = softmax, .lse = true});
@@ -198,7 +198,7 @@ TEST_CASE("v_cvt_pk_u8_f32 rounds as the machine says", "[quick]") {
   }
 }
 
-TEST_CASE("zyfa-run takes a machine's arithmetic from a file", "[quick]") {
+TEST_CASE("zyfa-run takes a machine's arithmetic from a file", "") {
   const TemporaryDirectory directory;
   const std::string binaries = ZYFA_BINARY_DIR, machine = directory.file("machine.json");
   const auto program = [&](std::vector<std::string> command) { return run_process(command, directory.path()); };

@@ -212,7 +212,7 @@ TEST_CASE("Probes give back the machines of the spread", "[quick][probes]") {
   }
 }
 
-TEST_CASE("Probes give back any machine within their ranges", "[quick][probes]") {
+TEST_CASE("Probes give back any machine within their ranges", "[probes]") {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     const Machine machine = random_machine(seed);
     CAPTURE(seed, generator::changed_values(machine).dump());
