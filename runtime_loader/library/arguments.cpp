@@ -60,18 +60,6 @@ void check_pointers(const AttentionConfig& config, const zyfa_attention& a) {
                   {"v_descale", a.v_descale.data, keys}});
 }
 
-// What `check` returns, its errors as those of an argument.
-template <class Check>
-auto as_argument(Check check) {
-  try {
-    return check();
-  } catch (const Failure&) {
-    throw;
-  } catch (const Error& error) {
-    throw Failure(ZYFA_INVALID_ARGUMENT, "{}", error.what());
-  }
-}
-
 }  // namespace
 
 AttentionKernargs attention_kernargs(const generator::Manifest& manifest, const zyfa_attention& a) {
@@ -98,20 +86,21 @@ AttentionKernargs attention_kernargs(const generator::Manifest& manifest, const 
                                       .heads_per_kv_head = static_cast<std::uint32_t>(a.heads / a.kv_heads),
                                       .softmax_scale = a.softmax_scale,
                                       .heads = static_cast<std::uint32_t>(a.heads)};
-  as_argument([&] { check_limits(manifest, kernargs, a.heads); });
+  with_status(ZYFA_INVALID_ARGUMENT, [&] { check_limits(manifest, kernargs, a.heads); });
   return kernargs;
 }
 
 std::size_t quantise_workspace(const generator::QuantiseManifest& manifest, const zyfa_quantise& a) {
   check_extents(a, {{"seqlen", a.seqlen}});
-  return as_argument([&] { return quantise_workspace_bytes(manifest, a.batch, a.seqlen, a.heads); });
+  return with_status(ZYFA_INVALID_ARGUMENT,
+                     [&] { return quantise_workspace_bytes(manifest, a.batch, a.seqlen, a.heads); });
 }
 
 QuantiseLaunches quantise_launches(const generator::QuantiseManifest& manifest, const zyfa_quantise& a) {
   const std::size_t needed = quantise_workspace(manifest, a);
   if (a.workspace_bytes < needed)
     throw Failure(ZYFA_INVALID_ARGUMENT, "workspace_bytes is {}; the launch needs {}", a.workspace_bytes, needed);
-  return as_argument([&] { return quantise_launches(manifest, quantise_problem(a)); });
+  return with_status(ZYFA_INVALID_ARGUMENT, [&] { return quantise_launches(manifest, quantise_problem(a)); });
 }
 
 QuantiseProblem quantise_problem(const zyfa_quantise& a) {

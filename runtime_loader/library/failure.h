@@ -17,4 +17,16 @@ class Failure : public Error {
   zyfa_status status_;
 };
 
+// What `body` returns. An Error of it that knows no status becomes a Failure with this one.
+template <class Body>
+auto with_status(zyfa_status status, Body body) {
+  try {
+    return body();
+  } catch (const Failure&) {
+    throw;
+  } catch (const Error& error) {
+    throw Failure(status, "{}", error.what());
+  }
+}
+
 }  // namespace zyfa::runtime

@@ -51,14 +51,12 @@ void check(const zyfa_kernel_traits& t) {
 }
 
 zyfa_kernel_traits traits_in(const fs::path& file) {
-  try {
+  return with_status(ZYFA_BAD_CODE_OBJECT, [&] {
     const nlohmann::json json = generator::read_json_file(file);
     if (generator::manifest_kind(json, file.string()) == "quantise")
       return traits_of(generator::quantise_manifest_from_json(json, file.string()));
     return traits_of(generator::manifest_from_json(json, file.string()));
-  } catch (const Error& error) {
-    throw Failure(ZYFA_BAD_CODE_OBJECT, "{}", error.what());
-  }
+  });
 }
 
 }  // namespace

@@ -15,18 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What `read` returns, its errors as those of a damaged kernel.
-template <class Read>
-auto undamaged(Read read) {
-  try {
-    return read();
-  } catch (const Failure&) {
-    throw;
-  } catch (const Error& error) {
-    throw Failure(ZYFA_BAD_CODE_OBJECT, "{}", error.what());
-  }
-}
-
 void check_exists(const fs::path& file, const char* what) {
   std::error_code error;
   if (!fs::exists(file, error)) throw Failure(ZYFA_FILE_NOT_FOUND, "there is no {} {}", what, file.string());
@@ -94,7 +82,7 @@ OpenKernel OpenKernel::from_files(Device device, const fs::path& code_object, co
   const fs::path json = manifest.empty() ? fs::path(code_object).replace_extension(".json") : manifest;
   check_exists(code_object, "code object");
   check_exists(json, "manifest");
-  return undamaged([&] {
+  return with_status(ZYFA_BAD_CODE_OBJECT, [&] {
     return OpenKernel(std::move(device), read_file(code_object), generator::read_json_file(json), json.string(),
                       code_object.string());
   });
@@ -102,7 +90,7 @@ OpenKernel OpenKernel::from_files(Device device, const fs::path& code_object, co
 
 OpenKernel OpenKernel::from_memory(Device device, std::span<const std::byte> code_object,
                                    std::string_view manifest_json) {
-  return undamaged([&] {
+  return with_status(ZYFA_BAD_CODE_OBJECT, [&] {
     return OpenKernel(std::move(device), code_object, generator::parse_json(manifest_json, "the manifest"),
                       "the manifest", "the code object");
   });

@@ -1,5 +1,6 @@
 // zyfa-run on a GPU, which is the stand-in for HIP's runtime here: the emulator's bits, and what can go wrong, one line
 // each.
+#include "generator/json_file.h"
 #include "runtime_loader/kernel.h"
 #include "tests/support/catch.h"
 #include "tests/support/kernels.h"
@@ -114,8 +115,7 @@ TEST_CASE("zyfa-run --probe: files, answers and what differs", "[hip][probes][co
   CHECK(std::ranges::find(differs, "valu_clk") != differs.end());
   CHECK(std::ranges::find(differs, "mfma_denormals") == differs.end());
   CHECK(json["machine_file"] == probes + "/machine.json");
-  const auto machine = nlohmann::json::parse(
-      reinterpret_cast<const char*>(runtime::read_file(probes + "/machine.json").data()), nullptr, true, true);
+  const auto machine = generator::read_json_file(probes + "/machine.json");
   CHECK(machine["mfma_denormals"]["value"] == "kept");
   CHECK(machine["mfma_denormals"]["confidence"] == "measured");
   // What was recorded evaluates to the same.
