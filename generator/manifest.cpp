@@ -90,6 +90,7 @@ ordered_json limits(const AttentionPlan& plan) {
                          {"min_row_stride_bytes", "bytes of a row"},
                          {"max_seqlen", max_seqlen},
                          {"max_heads", max_heads},
+                         {"max_batch", max_batch},
                          {"softmax_scale", "finite, >= 0"},
                          {"descales", "finite, > 0; v_descale may have any sign"}};
   if (plan.config.needs_power_of_two_factor())

@@ -106,7 +106,8 @@ inline constexpr std::int64_t max_seqlen = (std::int64_t{1} << 31) - 1 - 256;
 std::uint64_t work_of(std::uint64_t workgroup, std::uint64_t all, int dies);
 inline constexpr std::uint64_t max_ordered_workgroups = std::uint64_t{1} << 20;
 
-// Query heads: the division by heads_per_kv_head is exact up to here (schedules/arguments.cpp).
-inline constexpr std::int64_t max_heads = std::int64_t{1} << 20;
+// Query heads and batch entries are y and z of the grid, of which HIP takes no more (hipModuleLaunchKernel).
+inline constexpr std::int64_t max_heads = 65535;
+inline constexpr std::int64_t max_batch = 65535;
 
 }  // namespace zyfa::generator

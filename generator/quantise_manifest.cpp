@@ -55,6 +55,7 @@ ordered_json limits() {
           {"min_row_stride_bytes", "bytes of a row"},
           {"max_rows", max_seqlen},
           {"max_heads", max_heads},
+          {"max_batch", max_batch},
           {"max_partial_maxima", max_partial_maxima},
           {"partial maxima", "heads_per_scale * x of the grid"}};
 }

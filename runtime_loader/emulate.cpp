@@ -69,7 +69,7 @@ double attention_flops(const AttentionShape& shape) {
 emulator::Result launch_on_emulator(const Kernel& kernel, const AttentionKernargs& arguments, int heads, int batch,
                                     emulator::GlobalMemory memory, const emulator::Options& options,
                                     const Runner& runner) {
-  check_limits(kernel.manifest, arguments, heads);
+  check_limits(kernel.manifest, arguments, heads, batch);
   if (arguments.seqlen_q == 0) return {};
   const std::uint64_t address = memory.place_read_only("kernel arguments", std::as_bytes(std::span(&arguments, 1)));
   const emulator::Launch start = launch(kernel, arguments.seqlen_q, heads, batch, address);

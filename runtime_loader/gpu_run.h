@@ -7,7 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
+#include <functional>
 #include <optional>
+#include <vector>
 
 namespace zyfa::runtime {
 
@@ -25,6 +28,10 @@ struct GpuRun {
 
 // Uploads, launches, downloads; with --bench also measures. Throws Failure.
 GpuRun run_on_gpu(const RunArguments& args, const Kernel& kernel, const AttentionInputs& inputs);
+
+// How many of so many more runs wrote other bytes than the first.
+int count_different(const std::vector<std::byte>& first, int times,
+                    const std::function<std::vector<std::byte>()>& run_again);
 
 // Adds device, repeat and benchmark.
 void add_gpu_report(nlohmann::ordered_json& json, const GpuRun& run);

@@ -39,7 +39,7 @@ LaunchGrid attention_grid(const generator::Manifest& manifest, std::uint32_t seq
           {manifest.workgroup_size, 1, 1}};
 }
 
-void check_limits(const generator::Manifest& manifest, const AttentionKernargs& args, int heads) {
+void check_limits(const generator::Manifest& manifest, const AttentionKernargs& args, int heads, int batch) {
   const AttentionConfig& config = manifest.config;
   const std::int64_t limit = manifest.max_row_stride_bytes;
   check_tensor("q", args.q, args.q_stride, args.seqlen_q, std::int64_t{config.head_dim} * config.q_element_bytes(),
@@ -58,6 +58,8 @@ void check_limits(const generator::Manifest& manifest, const AttentionKernargs& 
     throw Error("the arguments speak of {} query heads, the grid has {}", args.heads, heads);
   if (heads > generator::max_heads)
     throw Error("{} query heads are more than the kernel's limit of {}", heads, generator::max_heads);
+  if (batch > generator::max_batch)
+    throw Error("{} batch entries are more than the kernel's limit of {}", batch, generator::max_batch);
 }
 
 void check_suits(const generator::Manifest& manifest, const AttentionInputs& inputs) {

@@ -33,8 +33,9 @@ void check_tensor(std::string_view name, std::uint64_t address, const generator:
 void check_values(std::string_view name, std::uint64_t address, const generator::DescaleStrides& stride);
 
 // Throws Error naming the first argument that is outside the limits of the kernel's manifest: alignments, row strides,
-// sequence lengths, heads. Addresses of what has no elements are not looked at.
-void check_limits(const generator::Manifest& manifest, const generator::AttentionKernargs& arguments, int heads);
+// sequence lengths, heads, batch entries. Addresses of what has no elements are not looked at.
+void check_limits(const generator::Manifest& manifest, const generator::AttentionKernargs& arguments, int heads,
+                  int batch);
 
 // Throws Error if the kernel is for other head dims, another mask or other queries than the inputs, or needs powers of
 // two as factors that they do not have.

@@ -31,6 +31,38 @@ std::vector<Recorded> run_on_gpu(const std::vector<LoadedProbe>& probes,
   return recorded;
 }
 
+// What each probe answers; of those whose record is no answer, why.
+struct Evaluated {
+  std::vector<ProbeResult> results;
+  std::vector<std::string> failed;
+};
+
+Evaluated evaluate(const std::vector<Recorded>& recorded) {
+  Evaluated evaluated;
+  for (const Recorded& record : recorded) {
+    try {
+      evaluated.results.push_back(evaluate_probe(record));
+    } catch (const Error& error) {
+      evaluated.failed.push_back(fmt::format("{}: {}", record.name, error.what()));
+    }
+  }
+  return evaluated;
+}
+
+// Why there is no machine file; empty if there is one.
+std::string write_answers(const std::vector<ProbeResult>& results, const HipDeviceInfo& device,
+                          const std::filesystem::path& file) {
+  try {
+    write_machine(results,
+                  {fmt::format("{}, {}", device.name, device.runtime),
+                   device.emulated ? isa::Confidence::inferred : isa::Confidence::measured},
+                  file);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 int run_probe_command(const ProbeCommand& command) {
@@ -40,24 +72,32 @@ int run_probe_command(const ProbeCommand& command) {
   const std::vector<LoadedProbe> probes = load_probes(command.directory);
   const std::vector<Recorded> recorded = run_on_gpu(probes, device);
   write_recorded(probes, recorded, command.directory);
-  const std::vector<ProbeResult> results = evaluate_probes(recorded);
-  const std::string where = fmt::format("{}, {}", device->info().name, device->info().runtime);
+  const Evaluated evaluated = evaluate(recorded);
   const std::filesystem::path file = command.directory / "machine.json";
-  write_machine(results, {where, isa::Confidence::measured}, file);
-  const std::vector<std::string> differences = differing(results, machine);
+  const std::string no_machine = write_answers(evaluated.results, device->info(), file);
+  const std::vector<std::string> differences = differing(evaluated.results, machine);
   if (command.json) {
-    nlohmann::ordered_json json = {{"device", device->info().name},     {"arch", device->info().arch},
-                                   {"runtime", device->info().runtime}, {"machine", command.machine},
-                                   {"machine_file", file.string()},     {"differs", differences}};
-    json.update(probe_json(results, machine));
+    nlohmann::ordered_json json = {
+        {"device", device->info().name},
+        {"arch", device->info().arch},
+        {"runtime", device->info().runtime},
+        {"measured", !device->info().emulated},
+        {"machine", command.machine},
+        {"machine_file", no_machine.empty() ? nlohmann::ordered_json(file.string()) : nullptr},
+        {"no_machine_file", no_machine},
+        {"failed", evaluated.failed},
+        {"differs", differences}};
+    json.update(probe_json(evaluated.results, machine));
     fmt::print("{}\n", json.dump(2));
   } else {
-    fmt::print("device     {}\n", where);
-    print_probes(results, machine);
-    fmt::print("differs    {} from {}: {}\nwrote      {}\n", differences.size(), command.machine,
-               differences.empty() ? "nothing" : fmt::format("{}", fmt::join(differences, ", ")), file.string());
+    fmt::print("device     {}, {}\n", device->info().name, device->info().runtime);
+    print_probes(evaluated.results, machine);
+    for (const std::string& reason : evaluated.failed) fmt::print("failed     {}\n", reason);
+    fmt::print("differs    {} from {}: {}\n", differences.size(), command.machine,
+               differences.empty() ? "nothing" : fmt::format("{}", fmt::join(differences, ", ")));
+    fmt::print("{}\n", no_machine.empty() ? "wrote      " + file.string() : "no machine " + no_machine);
   }
-  return differences.empty() ? 0 : 1;
+  return differences.empty() && evaluated.failed.empty() && no_machine.empty() ? 0 : 1;
 }
 
 }  // namespace zyfa::runtime

@@ -56,7 +56,12 @@ Json machine_file(const std::vector<ProbeResult>& results, isa::Confidence confi
   for (const ProbeResult& result : results)
     for (const Answer& answer : result.findings.answers) {
       Json value = found_value(answer);
-      if (value.is_number()) value = std::max(0L, std::lround(value.get<double>()));
+      if (value.is_number()) {
+        const long rounded = std::lround(value.get<double>());
+        if (rounded < 0)
+          throw Error("probe {} answers {} with {:g}", result.name, answer.parameter, value.get<double>());
+        value = rounded;
+      }
       file[std::string(answer.parameter)] = {{"value", value},
                                              {"unit", parameter_of(answer).unit},
                                              {"confidence", isa::name(confidence)},
@@ -88,13 +93,15 @@ Json probe_json(const std::vector<ProbeResult>& results, const isa::Machine& mac
 void write_machine(const std::vector<ProbeResult>& results, const ProbeSource& source,
                    const std::filesystem::path& file) {
   const std::string text = machine_file(results, source.confidence, source.text).dump(2) + "\n";
-  generator::write_file(file, std::as_bytes(std::span(text)));
+  const std::filesystem::path tried = file.string() + ".tried";
+  generator::write_file(tried, std::as_bytes(std::span(text)));
   try {
-    generator::load_machine(file);
+    generator::load_machine(tried);
   } catch (const Error& problem) {
-    std::filesystem::remove(file);
+    std::filesystem::remove(tried);
     throw Error("what the probes stored makes no machine: {}", problem.what());
   }
+  std::filesystem::rename(tried, file);
 }
 
 void print_probes(const std::vector<ProbeResult>& results, const isa::Machine& machine) {

@@ -11,7 +11,8 @@ bool agrees(const schedules::Answer& answer, const isa::Machine& machine);
 
 bool all_agree(const std::vector<ProbeResult>& results, const isa::Machine& machine);
 
-// The answers as a machine file (generator::load_machine), `source` being each number's source.
+// The answers as a machine file (generator::load_machine), `source` being each number's source. Throws Error naming an
+// answer below 0.
 nlohmann::ordered_json machine_file(const std::vector<ProbeResult>& results, isa::Confidence confidence,
                                     std::string_view source);
 
@@ -27,7 +28,7 @@ struct ProbeSource {
   isa::Confidence confidence = isa::Confidence::inferred;
 };
 
-// Writes the answers as a machine file. Throws Error, and leaves no file, if they are no machine's.
+// Writes the answers as a machine file. Throws Error, and leaves what was there, if they are no machine's.
 void write_machine(const std::vector<ProbeResult>& results, const ProbeSource& source,
                    const std::filesystem::path& file);
 

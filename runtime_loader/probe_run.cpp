@@ -112,16 +112,18 @@ void write_recorded(const std::vector<LoadedProbe>& probes, const std::vector<Re
     generator::write_file(directory / (probes[i].symbol + ".out"), std::as_bytes(std::span(recorded[i].words)));
 }
 
-std::vector<ProbeResult> evaluate_probes(const std::vector<Recorded>& recorded) {
+ProbeResult evaluate_probe(const Recorded& record) {
   const std::vector<Probe> all = schedules::all_probes();
+  const Probe& probe = known_probe(all, record.name, "what was recorded");
+  if (record.words.size() * sizeof(std::uint32_t) != probe.out_bytes)
+    throw Error("probe '{}' stores {} bytes, not {}", record.name, probe.out_bytes,
+                record.words.size() * sizeof(std::uint32_t));
+  return {record.name, probe.evaluate(record.words)};
+}
+
+std::vector<ProbeResult> evaluate_probes(const std::vector<Recorded>& recorded) {
   std::vector<ProbeResult> results;
-  for (const Recorded& record : recorded) {
-    const Probe& probe = known_probe(all, record.name, "what was recorded");
-    if (record.words.size() * sizeof(std::uint32_t) != probe.out_bytes)
-      throw Error("probe '{}' stores {} bytes, not {}", record.name, probe.out_bytes,
-                  record.words.size() * sizeof(std::uint32_t));
-    results.push_back({record.name, probe.evaluate(record.words)});
-  }
+  for (const Recorded& record : recorded) results.push_back(evaluate_probe(record));
   return results;
 }
 

@@ -55,7 +55,8 @@ struct ProbeResult {
   schedules::Findings findings;
 };
 
-// Throws Error for a name that is no probe's, and for a record of another size.
+// Throws Error for a name that is no probe's, for a record of another size, and for one that is no answer.
+ProbeResult evaluate_probe(const Recorded& recorded);
 std::vector<ProbeResult> evaluate_probes(const std::vector<Recorded>& recorded);
 
 }  // namespace zyfa::runtime

@@ -15,8 +15,8 @@ using generator::TensorStrides;
 constexpr std::int64_t bf16_bytes = 2;
 
 void check_extents(std::int64_t batch, std::int64_t rows, std::int64_t heads) {
-  constexpr std::int64_t most_batch = 65535;  // of a grid's z
-  if (batch < 1 || batch > most_batch) throw Error("a batch of {}; the kernel takes 1 to {}", batch, most_batch);
+  if (batch < 1 || batch > generator::max_batch)
+    throw Error("a batch of {}; the kernel takes 1 to {}", batch, generator::max_batch);
   if (rows < 0 || rows > generator::max_seqlen)
     throw Error("{} rows; the kernel takes 0 to {}", rows, generator::max_seqlen);
   if (heads < 1 || heads > generator::max_heads)

@@ -96,8 +96,8 @@ void add_run_options(CLI::App& app, RunArguments& args) {
   app.add_option("--repeat", args.repeat, "launch so often; all outputs must have the same bits")
       ->check(generator::positive_number);
   app.add_flag("--bench", args.bench, "also measure time, clock and power, beside what the model says");
-  app.add_option("--warm-up", args.warm_up, "launches of --bench that do not count (default: 20)")
-      ->check(generator::whole_number)
+  app.add_option("--warm-up", args.warm_up_seconds, "seconds of launches before those that count (default: 2)")
+      ->check(CLI::Range(0.0, 3600.0))
       ->needs("--bench");
   app.add_option("--launches", args.launches, "launches of --bench that count (default: 100)")
       ->check(generator::positive_number)

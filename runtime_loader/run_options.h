@@ -32,7 +32,8 @@ struct RunArguments {
   std::uint64_t max_instructions = emulator::Options{}.max_instructions;
   std::optional<double> tolerance;
   std::string backend = "emulator", probe_directory;
-  int device = 0, repeat = 1, warm_up = 20, launches = 100;
+  int device = 0, repeat = 1, launches = 100;
+  double warm_up_seconds = 2;
   bool bench = false;
 
   bool on_gpu() const { return backend == "hip"; }

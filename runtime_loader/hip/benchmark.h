@@ -12,20 +12,26 @@
 namespace zyfa::runtime {
 
 struct BenchmarkOptions {
-  int warm_up = 20;  // launches that do not count: clocks and caches settle
+  double warm_up_seconds = 2;  // of launches before those that count: a board takes time to settle at its clock
   int launches = 100;
 };
 
 struct Benchmark {
   std::vector<double> seconds;  // of each launch, in their order, between two events of the stream
-  SensorReadings sensors;       // over all of them
+  SensorReadings sensors;       // over the second half of the warm-up and all launches
+  double loaded_seconds = 0;    // how long that was, by the host's clock
 
-  double total() const;                // seconds
   double quantile(double part) const;  // seconds; of the sorted launches, the lower of two neighbours
 };
 
+// Fewer samples than this say nothing of a sustained clock or power.
+inline constexpr int least_samples = 50;
+
 Benchmark run_benchmark(std::shared_ptr<const HipDevice> device, const HipProblem& problem, const HipKernel& kernel,
                         const BenchmarkOptions& options);
+
+// The clock that the sensors saw often enough.
+std::optional<double> sustained_ghz(const Benchmark& benchmark);
 
 // Keys: launches, warm_up, seconds (median, p10, p90, min, max), tflops (at the median), flop, flop_convention,
 // clock_ghz, watts, tflop_per_joule (null where no sensor says), sensors; model: machine, clock_ghz and its source,

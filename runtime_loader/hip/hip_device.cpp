@@ -17,7 +17,7 @@ class OnDevice {
     if (changed_) library_.check(library_.hipSetDevice(device.info().ordinal), "hipSetDevice");
   }
   ~OnDevice() {
-    if (changed_) static_cast<void>(library_.hipSetDevice(before_));
+    if (changed_) library_.succeeded(library_.hipSetDevice(before_));
   }
   OnDevice(const OnDevice&) = delete;
 
@@ -30,7 +30,7 @@ class OnDevice {
 int attribute(const HipLibrary& hip, int number, int ordinal, const char* name) {
   int value = 0;
   hip.check(hip.hipDeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number), ordinal),
-            fmt::format("hipDeviceGetAttribute({})", name));
+            "hipDeviceGetAttribute", name);
   return value;
 }
 
@@ -38,9 +38,9 @@ int attribute(const HipLibrary& hip, int number, int ordinal, const char* name) 
 int count_dies(const HipLibrary& hip, int ordinal) {
   constexpr int number_of_xccs = 10018;
   int value = 0;
-  return hip.hipDeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number_of_xccs), ordinal) == hipSuccess
-             ? value
-             : 0;
+  const bool known =
+      hip.succeeded(hip.hipDeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number_of_xccs), ordinal));
+  return known ? value : 0;
 }
 
 std::string describe_runtime(const HipLibrary& hip) {
@@ -56,11 +56,11 @@ std::shared_ptr<const HipDevice> HipDevice::open(int ordinal) {
   device->library_ = HipLibrary::open();
   const HipLibrary& hip = *device->library_;
   int count = 0;
-  if (const hipError_t error = hip.hipGetDeviceCount(&count); error == hipErrorNoDevice || count == 0)
+  const hipError_t error = hip.hipGetDeviceCount(&count);
+  if (!hip.succeeded(error) && error != hipErrorNoDevice) hip.check(error, "hipGetDeviceCount");
+  if (count == 0)
     throw Failure(ZYFA_NO_DEVICE, "{} sees no GPU ({}); is the amdgpu driver loaded, and may you open /dev/kfd?",
-                  hip.file, hip.hipGetErrorString(error));
-  else
-    hip.check(error, "hipGetDeviceCount");
+                  hip.file, hip.hipGetErrorString(hipErrorNoDevice));
   if (ordinal < 0 || ordinal >= count)
     throw Failure(ZYFA_NO_DEVICE, "there is no GPU {}; the {} that HIP sees are numbered from 0", ordinal, count);
   const HipLibrary::Names names = hip.names(ordinal);
@@ -72,6 +72,7 @@ std::shared_ptr<const HipDevice> HipDevice::open(int ordinal) {
   device->info_ = {
       .ordinal = ordinal,
       .name = names.device,
+      .emulated = names.device.ends_with("(zyfa emulated)"),
       .arch = names.arch,
       .runtime = describe_runtime(hip),
       .pci = pci.data(),
@@ -95,12 +96,12 @@ HipKernel::HipKernel(std::shared_ptr<const HipDevice> device, std::span<const st
   const OnDevice current(*device_);
   const HipLibrary& hip = device_->library();
   hipModule_t module = nullptr;
-  hip.check(hip.hipModuleLoadData(&module, code_object.data()), fmt::format("hipModuleLoadData of {}", name));
+  hip.check(hip.hipModuleLoadData(&module, code_object.data()), "hipModuleLoadData", name);
   module_ = module;
   hipFunction_t function = nullptr;
   if (const hipError_t error = hip.hipModuleGetFunction(&function, module, symbol.c_str()); error != hipSuccess) {
-    static_cast<void>(hip.hipModuleUnload(module));
-    hip.check(error, fmt::format("hipModuleGetFunction({}) of {}", symbol, name));
+    hip.succeeded(hip.hipModuleUnload(module));
+    hip.check(error, "hipModuleGetFunction", symbol + " of " + name);
   }
   function_ = function;
 }
@@ -118,7 +119,7 @@ void HipKernel::launch(const LaunchGrid& grid, std::span<const std::byte> kernar
   hip.check(hip.hipModuleLaunchKernel(static_cast<hipFunction_t>(function_), x, y, z, grid.workgroup_size[0],
                                       grid.workgroup_size[1], grid.workgroup_size[2], 0,
                                       static_cast<hipStream_t>(stream), nullptr, extra),
-            fmt::format("launch of {}", symbol_));
+            "launch", symbol_);
 }
 
 HipMemory::HipMemory(std::shared_ptr<const HipDevice> device, std::size_t bytes)
@@ -126,7 +127,7 @@ HipMemory::HipMemory(std::shared_ptr<const HipDevice> device, std::size_t bytes)
   const OnDevice current(*device_);
   // An empty tensor has an address too.
   const std::size_t some = bytes == 0 ? 1 : bytes;
-  device_->library().check(device_->library().hipMalloc(&data_, some), fmt::format("hipMalloc of {} bytes", some));
+  device_->library().check(device_->library().hipMalloc(&data_, some), "hipMalloc", fmt::format("{} bytes", some));
 }
 
 HipMemory::HipMemory(std::shared_ptr<const HipDevice> device, std::span<const std::byte> contents)
@@ -138,54 +139,61 @@ HipMemory::HipMemory(HipMemory&& other) noexcept
     : device_(other.device_), data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
 
 HipMemory::~HipMemory() {
-  if (data_) static_cast<void>(device_->library().hipFree(data_));
+  if (data_) device_->library().succeeded(device_->library().hipFree(data_));
 }
 
 void HipMemory::upload(std::span<const std::byte> from) {
   if (from.empty()) return;
   const OnDevice current(*device_);
   device_->library().check(device_->library().hipMemcpy(data_, from.data(), from.size(), hipMemcpyHostToDevice),
-                           fmt::format("hipMemcpy of {} bytes to the device", from.size()));
+                           "hipMemcpy", fmt::format("{} bytes to the device", from.size()));
+}
+
+void HipMemory::fill(std::byte value) const {
+  if (bytes_ == 0) return;
+  const OnDevice current(*device_);
+  device_->library().check(device_->library().hipMemset(data_, std::to_integer<int>(value), bytes_), "hipMemset",
+                           fmt::format("{} bytes", bytes_));
 }
 
 void HipMemory::download(std::span<std::byte> to) const {
   if (to.empty()) return;
   const OnDevice current(*device_);
   device_->library().check(device_->library().hipMemcpy(to.data(), data_, to.size(), hipMemcpyDeviceToHost),
-                           fmt::format("hipMemcpy of {} bytes from the device", to.size()));
+                           "hipMemcpy", fmt::format("{} bytes from the device", to.size()));
 }
 
-HipStopwatch::HipStopwatch(std::shared_ptr<const HipDevice> device) : device_(std::move(device)) {
+HipEvent::HipEvent(std::shared_ptr<const HipDevice> device) : device_(std::move(device)) {
+  const OnDevice current(*device_);
+  hipEvent_t event = nullptr;
+  device_->library().check(device_->library().hipEventCreate(&event), "hipEventCreate");
+  event_ = event;
+}
+
+HipEvent::~HipEvent() {
+  device_->library().succeeded(device_->library().hipEventDestroy(static_cast<hipEvent_t>(event_)));
+}
+
+void HipEvent::record(void* stream) {
+  // The null stream is the current device's, and an event takes streams of its own device alone.
   const OnDevice current(*device_);
   const HipLibrary& hip = device_->library();
-  hipEvent_t start = nullptr, stop = nullptr;
-  hip.check(hip.hipEventCreate(&start), "hipEventCreate");
-  start_ = start;
-  hip.check(hip.hipEventCreate(&stop), "hipEventCreate");
-  stop_ = stop;
+  hip.check(hip.hipEventRecord(static_cast<hipEvent_t>(event_), static_cast<hipStream_t>(stream)), "hipEventRecord");
 }
 
-HipStopwatch::~HipStopwatch() {
-  for (void* event : {start_, stop_})
-    if (event) static_cast<void>(device_->library().hipEventDestroy(static_cast<hipEvent_t>(event)));
+void HipEvent::wait() const {
+  device_->library().check(device_->library().hipEventSynchronize(static_cast<hipEvent_t>(event_)),
+                           "hipEventSynchronize");
 }
 
-void HipStopwatch::start(void* stream) {
-  const HipLibrary& hip = device_->library();
-  hip.check(hip.hipEventRecord(static_cast<hipEvent_t>(start_), static_cast<hipStream_t>(stream)), "hipEventRecord");
-}
-
-void HipStopwatch::stop(void* stream) {
-  const HipLibrary& hip = device_->library();
-  hip.check(hip.hipEventRecord(static_cast<hipEvent_t>(stop_), static_cast<hipStream_t>(stream)), "hipEventRecord");
-}
-
-double HipStopwatch::seconds() const {
-  const HipLibrary& hip = device_->library();
-  hip.check(hip.hipEventSynchronize(static_cast<hipEvent_t>(stop_)), "hipEventSynchronize");
+double HipEvent::seconds_since(const HipEvent& earlier) const {
+  earlier.wait();
+  wait();
   float milliseconds = 0;
-  hip.check(hip.hipEventElapsedTime(&milliseconds, static_cast<hipEvent_t>(start_), static_cast<hipEvent_t>(stop_)),
-            "hipEventElapsedTime");
+  const HipLibrary& hip = device_->library();
+  hip.check(
+      hip.hipEventElapsedTime(&milliseconds, static_cast<hipEvent_t>(earlier.event_), static_cast<hipEvent_t>(event_)),
+      "hipEventElapsedTime");
   return static_cast<double>(milliseconds) * 1e-3;
 }
 

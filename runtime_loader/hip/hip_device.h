@@ -17,6 +17,7 @@ class HipLibrary;
 struct HipDeviceInfo {
   int ordinal = 0;
   std::string name;            // "AMD Instinct MI355X"
+  bool emulated = false;       // by libzyfa_hip_emulated: no hardware
   std::string arch;            // "gfx950:sramecc+:xnack-"
   std::string runtime;         // "HIP 7.0.2 (libamdhip64.so.7)"
   std::string pci;             // "0000:05:00.0", by which the system knows the device
@@ -73,6 +74,7 @@ class HipMemory {
 
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(data_); }
   void upload(std::span<const std::byte> from);  // waits; at most as many bytes as there are
+  void fill(std::byte value) const;              // on the default stream
   void download(std::span<std::byte> to) const;  // waits for the default stream
 
  private:
@@ -81,22 +83,21 @@ class HipMemory {
   std::size_t bytes_ = 0;
 };
 
-// Time between two points of a stream, by the device's clock.
-class HipStopwatch {
+// A point of a stream.
+class HipEvent {
  public:
-  explicit HipStopwatch(std::shared_ptr<const HipDevice> device);
-  ~HipStopwatch();
-  HipStopwatch(const HipStopwatch&) = delete;
-  HipStopwatch& operator=(const HipStopwatch&) = delete;
+  explicit HipEvent(std::shared_ptr<const HipDevice> device);
+  ~HipEvent();
+  HipEvent(const HipEvent&) = delete;
+  HipEvent& operator=(const HipEvent&) = delete;
 
-  void start(void* stream);
-  void stop(void* stream);
-  double seconds() const;  // waits for the stop
+  void record(void* stream);
+  void wait() const;                                    // for the stream to have come here
+  double seconds_since(const HipEvent& earlier) const;  // by the device's clock; waits for both
 
  private:
   std::shared_ptr<const HipDevice> device_;
-  void* start_ = nullptr;
-  void* stop_ = nullptr;
+  void* event_ = nullptr;
 };
 
 }  // namespace zyfa::runtime

@@ -26,7 +26,7 @@ std::string reason() {
 }
 
 Opened open_library() {
-  if (const char* file = std::getenv("ZYFA_HIP_LIBRARY")) {
+  if (const char* file = std::getenv("ZYFA_HIP_LIBRARY"); file && *file != '\0') {
     if (void* handle = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return {handle, file};
     throw Failure(ZYFA_NO_RUNTIME, "cannot open ZYFA_HIP_LIBRARY={}: {}", file, reason());
   }
@@ -75,32 +75,28 @@ std::shared_ptr<const HipLibrary> HipLibrary::open() {
 #undef HIP_FUNCTION
 #undef HIP_OVERLOADED
   library->properties_r0600_ = dlsym(opened.handle, "hipGetDevicePropertiesR0600");
-  if (!library->properties_r0600_) find(opened, "hipGetDeviceProperties", library->properties_);
   return library;
 }
 
-void HipLibrary::check(hipError_t error, const std::string& call) const {
-  if (error == hipSuccess) return;
-  throw Failure(status_of(error), "{} failed: {} ({})", call, hipGetErrorString(error), hipGetErrorName(error));
+void HipLibrary::fail(hipError_t error, std::string_view call, std::string_view subject) const {
+  static_cast<void>(hipGetLastError());
+  throw Failure(status_of(error), "{}{}{} failed: {} ({})", call, subject.empty() ? "" : " of ", subject,
+                hipGetErrorString(error), hipGetErrorName(error));
 }
 
 HipLibrary::Names HipLibrary::names(int ordinal) const {
-  if (properties_r0600_) {
-    // hipDeviceProp_tR0600 of ROCm 6 and 7, which the headers of ROCm 5 do not have: 1,472 bytes, `name` at 0 and
-    // `gcnArchName` at 1,160, 256 bytes each (hip_runtime_api.h; tinygrad's bindings list all offsets). Room to grow.
-    alignas(16) std::array<char, 16384> properties{};
-    const auto get = reinterpret_cast<hipError_t (*)(void*, int)>(properties_r0600_);
-    check(get(properties.data(), ordinal), "hipGetDevicePropertiesR0600");
-    constexpr std::size_t arch_offset = 1160, length = 256;
-    const auto text = [&](std::size_t offset) {
-      return std::string(&properties[offset], strnlen(&properties[offset], length));
-    };
-    return {text(0), text(arch_offset)};
-  }
-  hipDeviceProp_t properties{};
-  check(reinterpret_cast<hipError_t (*)(hipDeviceProp_t*, int)>(properties_)(&properties, ordinal),
-        "hipGetDeviceProperties");
-  return {properties.name, properties.gcnArchName};
+  if (!properties_r0600_)
+    throw Failure(ZYFA_NO_RUNTIME, "{} is older than ROCm 6; a gfx950 needs ROCm 7, or 6.4 at least", file);
+  // hipDeviceProp_tR0600 of ROCm 6 and 7, which the headers of ROCm 5 do not have: 1,472 bytes, `name` at 0 and
+  // `gcnArchName` at 1,160, 256 bytes each (hip_runtime_api.h; tinygrad's bindings list all offsets). Room to grow.
+  alignas(16) std::array<char, 16384> properties{};
+  const auto get = reinterpret_cast<hipError_t (*)(void*, int)>(properties_r0600_);
+  check(get(properties.data(), ordinal), "hipGetDevicePropertiesR0600");
+  constexpr std::size_t arch_offset = 1160, length = 256;
+  const auto text = [&](std::size_t offset) {
+    return std::string(&properties[offset], strnlen(&properties[offset], length));
+  };
+  return {text(0), text(arch_offset)};
 }
 
 }  // namespace zyfa::runtime

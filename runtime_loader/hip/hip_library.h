@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace zyfa::runtime {
@@ -29,18 +30,28 @@ class HipLibrary {
   std::string file;  // as it was opened: "libamdhip64.so.7"
 
   // Throws Failure unless the call succeeded: ZYFA_OUT_OF_MEMORY, ZYFA_NO_DEVICE, ZYFA_BAD_CODE_OBJECT where HIP's
-  // error says so, else ZYFA_HIP_ERROR. `call` is what was tried, "hipModuleLoadData of k.co".
-  void check(hipError_t error, const std::string& call) const;
+  // error says so, else ZYFA_HIP_ERROR. `call` is what was tried: "hipModuleLoadData", `subject` on what: "k.co". HIP's
+  // last error is taken back: the program's next look at it is at its own calls.
+  void check(hipError_t error, std::string_view call, std::string_view subject = {}) const {
+    if (error != hipSuccess) fail(error, call, subject);
+  }
+
+  // Whether a call succeeded that may fail.
+  bool succeeded(hipError_t error) const {
+    if (error != hipSuccess) static_cast<void>(hipGetLastError());
+    return error == hipSuccess;
+  }
 
   // Name and architecture of a device, "gfx950:sramecc+:xnack-".
   struct Names {
     std::string device, arch;
   };
-  Names names(int ordinal) const;
+  Names names(int ordinal) const;  // Throws Failure ZYFA_NO_RUNTIME before ROCm 6, which no gfx950 works with
 
  private:
+  [[noreturn]] void fail(hipError_t error, std::string_view call, std::string_view subject) const;
+
   void* properties_r0600_ = nullptr;  // hipGetDevicePropertiesR0600, which ROCm 5 lacks
-  void* properties_ = nullptr;        // hipGetDeviceProperties, with ROCm 5's struct
 };
 
 }  // namespace zyfa::runtime

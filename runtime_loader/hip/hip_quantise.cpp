@@ -10,6 +10,7 @@ GpuQuantised quantise_on_gpu(const std::shared_ptr<const HipDevice>& device,
   LaidOutRows rows(manifest, inputs, layout);
   const HipMemory x(device, rows.x), codes(device, rows.code_bytes), workspace(device, rows.workspace_bytes),
       descale(device, rows.descales * sizeof(float));
+  for (const HipMemory* memory : {&codes, &workspace, &descale}) memory->fill(std::byte{0xff});  // NaN
   std::optional<HipMemory> k_descale;
   if (inputs.k_descale) k_descale.emplace(device, std::as_bytes(std::span(*inputs.k_descale)));
   rows.problem.x = x.address();
@@ -18,14 +19,14 @@ GpuQuantised quantise_on_gpu(const std::shared_ptr<const HipDevice>& device,
   rows.problem.descale = descale.address();
   if (k_descale) rows.problem.k_descale = k_descale->address();
   const QuantiseLaunches launches = quantise_launches(manifest, rows.problem);
-  HipStopwatch watch(device);
-  watch.start(nullptr);
+  HipEvent start(device), stop(device);
+  start.record(nullptr);
   for (const generator::QuantiseKernargs& phase : launches.phases)
     kernel.launch(launches.grid, std::as_bytes(std::span(&phase, 1)), nullptr);
-  watch.stop(nullptr);
+  stop.record(nullptr);
   std::vector<std::byte> written(rows.code_bytes);
   codes.download(written);
-  GpuQuantised result{{rows.gather(written), std::vector<float>(rows.descales)}, watch.seconds()};
+  GpuQuantised result{{rows.gather(written), std::vector<float>(rows.descales)}, stop.seconds_since(start)};
   descale.download(std::as_writable_bytes(std::span(result.quantised.descales)));
   return result;
 }

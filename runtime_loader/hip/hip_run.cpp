@@ -9,9 +9,6 @@ std::size_t rows_of(const AttentionShape& s) {
   return static_cast<std::size_t>(s.batch) * static_cast<std::size_t>(s.heads) * static_cast<std::size_t>(s.seqlen_q);
 }
 
-// All bits set: NaN in every format.
-std::vector<std::byte> nans(std::size_t bytes) { return std::vector<std::byte>(bytes, std::byte{0xff}); }
-
 const AttentionInputs& checked(const generator::Manifest& manifest, const AttentionInputs& inputs) {
   check(inputs);
   check_suits(manifest, inputs);
@@ -29,13 +26,18 @@ HipProblem::HipProblem(std::shared_ptr<const HipDevice> device, const generator:
                }),
       o_elements_(rows_of(inputs.shape) * static_cast<std::size_t>(inputs.shape.v_head_dim)),
       lse_elements_(manifest.config.lse ? rows_of(inputs.shape) : 0),
-      o_(device_, nans(o_elements_ * sizeof(std::uint16_t))),
-      lse_(device_, nans(lse_elements_ * sizeof(float))),
+      o_(device_, o_elements_ * sizeof(std::uint16_t)),
+      lse_(device_, lse_elements_ * sizeof(float)),
       grid_(attention_grid(manifest, problem_.arguments.seqlen_q, problem_.arguments.heads,
                            static_cast<std::uint32_t>(inputs.shape.batch))) {
+  clear();
   problem_.arguments.o = o_.address();
   problem_.arguments.lse = lse_.address();
-  check_limits(manifest, problem_.arguments, inputs.shape.heads);
+  check_limits(manifest, problem_.arguments, inputs.shape.heads, inputs.shape.batch);
+}
+
+void HipProblem::clear() const {
+  for (const HipMemory* memory : {&o_, &lse_}) memory->fill(std::byte{0xff});  // NaN in every format
 }
 
 void HipProblem::launch(const HipKernel& kernel, void* stream) const {

@@ -12,10 +12,12 @@ namespace zyfa::runtime {
 
 class HipProblem {
  public:
-  // Uploads the inputs; O and LSE start out as NaN. Throws Error if the kernel or the layout does not suit the inputs.
+  // Uploads the inputs; O and LSE start out as NaN, as clear() leaves them. Throws Error if the kernel or the layout
+  // does not suit the inputs.
   HipProblem(std::shared_ptr<const HipDevice> device, const generator::Manifest& manifest,
              const AttentionInputs& inputs, Layout layout);
 
+  void clear() const;  // on the default stream
   void launch(const HipKernel& kernel, void* stream = nullptr) const;
   const generator::AttentionKernargs& arguments() const { return problem_.arguments; }
 

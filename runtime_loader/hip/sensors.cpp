@@ -71,10 +71,10 @@ void Sensors::start() {
   if (power_.empty() && clock_.empty()) return;
   running_ = true;
   thread_ = std::thread([this, period] {
-    while (running_) {
+    do {
       sample();
       std::this_thread::sleep_for(period);
-    }
+    } while (running_);
   });
 }
 

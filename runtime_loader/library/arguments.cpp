@@ -1,5 +1,6 @@
 #include "runtime_loader/library/arguments.h"
 
+#include "generator/manifest_fields.h"
 #include "generator/plan.h"
 #include "runtime_loader/launch_rules.h"
 #include "runtime_loader/library/failure.h"
@@ -86,7 +87,7 @@ AttentionKernargs attention_kernargs(const generator::Manifest& manifest, const 
                                       .heads_per_kv_head = static_cast<std::uint32_t>(a.heads / a.kv_heads),
                                       .softmax_scale = a.softmax_scale,
                                       .heads = static_cast<std::uint32_t>(a.heads)};
-  with_status(ZYFA_INVALID_ARGUMENT, [&] { check_limits(manifest, kernargs, a.heads); });
+  with_status(ZYFA_INVALID_ARGUMENT, [&] { check_limits(manifest, kernargs, a.heads, a.batch); });
   return kernargs;
 }
 
@@ -123,6 +124,11 @@ QuantiseProblem quantise_problem(const zyfa_quantise& a) {
           .k_descale = address(a.k_descale.data),
           .k_descale_stride = strides(a.k_descale),
           .softmax_scale = a.softmax_scale};
+}
+
+bool has_known_version(const nlohmann::json& manifest) {
+  const auto version = manifest.is_object() ? manifest.find("manifest_version") : manifest.end();
+  return version == manifest.end() || !version->is_number_integer() || *version == generator::manifest_version;
 }
 
 zyfa_kernel_traits traits_of(const generator::Manifest& manifest) {

@@ -19,6 +19,9 @@ QuantiseProblem quantise_problem(const zyfa_quantise& arguments);
 // Bytes. Looks at the extents alone.
 std::size_t quantise_workspace(const generator::QuantiseManifest& manifest, const zyfa_quantise& arguments);
 
+// False for JSON that states another manifest_version than this library reads.
+bool has_known_version(const nlohmann::json& manifest);
+
 zyfa_kernel_traits traits_of(const generator::Manifest& manifest);
 zyfa_kernel_traits traits_of(const generator::QuantiseManifest& manifest);
 

@@ -1,19 +1,33 @@
 #include "runtime_loader/library/host_memory.h"
 
+#include "runtime_loader/library/failure.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 namespace zyfa::runtime {
 
 void HostMemory::add(const char* name, Access access, std::uint64_t address, const generator::TensorStrides& stride,
                      std::int64_t batch, std::int64_t rows, std::int64_t heads, std::int64_t row_bytes) {
   if (batch < 1 || rows < 1 || heads < 1 || row_bytes < 1) return;
-  std::int64_t first = 0, last = 0;
-  for (const std::int64_t span : {(batch - 1) * stride.batch, (rows - 1) * stride.row, (heads - 1) * stride.head})
-    (span < 0 ? first : last) += span;
-  extents_.push_back({address + static_cast<std::uint64_t>(first),
-                      address + static_cast<std::uint64_t>(last + row_bytes), access == Access::write, name});
+  // Ends of the tensor from its address on, in bytes.
+  std::int64_t first = 0, last = row_bytes;
+  bool fits = true;
+  for (const auto& [count, bytes] : {std::pair{batch, stride.batch}, {rows, stride.row}, {heads, stride.head}}) {
+    std::int64_t span = 0;
+    fits = fits && !__builtin_mul_overflow(count - 1, bytes, &span);
+    std::int64_t& end = span < 0 ? first : last;
+    fits = fits && !__builtin_add_overflow(end, span, &end);
+  }
+  std::uint64_t begin = 0, end = 0;
+  fits = fits && !__builtin_add_overflow(address, first, &begin) && !__builtin_add_overflow(address, last, &end);
+  if (!fits || begin == 0)
+    throw Failure(ZYFA_INVALID_ARGUMENT,
+                  "{} at {:#x} goes past the end of the address space with strides of {}, {} and {} bytes", name,
+                  address, stride.row, stride.head, stride.batch);
+  extents_.push_back({begin, end, access == Access::write, name});
 }
 
 void HostMemory::add(const char* name, Access access, std::uint64_t address, const generator::DescaleStrides& stride,

@@ -14,7 +14,8 @@ class HostMemory {
  public:
   enum class Access { read, write };
 
-  // A tensor (batch, row, head, dim) of any strides in bytes; nothing if it has no elements.
+  // A tensor (batch, row, head, dim) of any strides in bytes; nothing if it has no elements. Throws Failure
+  // ZYFA_INVALID_ARGUMENT where it goes past an end of the address space.
   void add(const char* name, Access access, std::uint64_t address, const generator::TensorStrides& stride,
            std::int64_t batch, std::int64_t rows, std::int64_t heads, std::int64_t row_bytes);
   // `bytes` for each (batch, head).

@@ -5,6 +5,7 @@
 #include "runtime_loader/library/failure.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,11 @@ void check(const zyfa_kernel_traits& t) {
                   static_cast<int>(t.softmax));
 }
 
-zyfa_kernel_traits traits_in(const fs::path& file) {
-  return with_status(ZYFA_BAD_CODE_OBJECT, [&] {
+// None for JSON that is no manifest of ours: of a probe, of another version.
+std::optional<zyfa_kernel_traits> traits_in(const fs::path& file) {
+  return with_status(ZYFA_BAD_CODE_OBJECT, [&]() -> std::optional<zyfa_kernel_traits> {
     const nlohmann::json json = generator::read_json_file(file);
+    if (!json.is_object() || !json.contains("manifest_version") || !has_known_version(json)) return std::nullopt;
     if (generator::manifest_kind(json, file.string()) == "quantise")
       return traits_of(generator::quantise_manifest_from_json(json, file.string()));
     return traits_of(generator::manifest_from_json(json, file.string()));
@@ -70,10 +73,14 @@ fs::path find_kernel_file(const fs::path& folder, const zyfa_kernel_traits& trai
     if (entry.path().extension() == ".co" && fs::exists(fs::path(entry.path()).replace_extension(".json")))
       code_objects.push_back(entry.path());
   std::ranges::sort(code_objects);
-  for (const fs::path& code_object : code_objects)
-    if (suits(traits_in(fs::path(code_object).replace_extension(".json")), traits)) return code_object;
-  throw Failure(ZYFA_NO_KERNEL, "none of the {} kernels in {} is for {}; zyfa-gen makes it", code_objects.size(),
-                folder.string(), describe(traits));
+  std::size_t kernels = 0;
+  for (const fs::path& code_object : code_objects) {
+    const auto found = traits_in(fs::path(code_object).replace_extension(".json"));
+    if (found && suits(*found, traits)) return code_object;
+    kernels += found.has_value();
+  }
+  throw Failure(ZYFA_NO_KERNEL, "none of the {} kernels in {} is for {}; zyfa-gen makes it", kernels, folder.string(),
+                describe(traits));
 }
 
 }  // namespace zyfa::runtime

@@ -22,10 +22,9 @@ void check_exists(const fs::path& file, const char* what) {
 
 std::variant<Kernel, QuantiseKernel> load(std::span<const std::byte> code_object, const nlohmann::json& manifest,
                                           const std::string& source, const std::string& name) {
-  const auto version = manifest.is_object() ? manifest.find("manifest_version") : manifest.end();
-  if (version != manifest.end() && version->is_number_integer() && *version != generator::manifest_version)
-    throw Failure(ZYFA_ABI_MISMATCH, "{} has manifest version {}; this library reads {}", source, version->dump(),
-                  generator::manifest_version);
+  if (!has_known_version(manifest))
+    throw Failure(ZYFA_ABI_MISMATCH, "{} has manifest version {}; this library reads {}", source,
+                  manifest.at("manifest_version").dump(), generator::manifest_version);
   if (generator::manifest_kind(manifest, source) == "quantise")
     return make_kernel(code_object, generator::quantise_manifest_from_json(manifest, source), name);
   return make_kernel(code_object, generator::manifest_from_json(manifest, source), name);
@@ -113,6 +112,7 @@ zyfa_kernel_info OpenKernel::info() const {
                                                                 : quantise_manifest().rows_per_workgroup);
   info.alignment_bytes = tensor_alignment_bytes;
   info.max_heads = generator::max_heads;
+  info.max_batch = generator::max_batch;
   info.max_seqlen = generator::max_seqlen;
   return info;
 }

@@ -107,7 +107,7 @@ ZYFA_API zyfa_status zyfa_kernel_open_data(zyfa_device* device, const void* code
 /* The kernel for these traits among the .json and .co files of a folder; the first by name if there are several. */
 ZYFA_API zyfa_status zyfa_kernel_find(zyfa_device* device, const char* folder, const zyfa_kernel_traits* traits,
                                       zyfa_kernel** kernel);
-/* Launches that still run must be waited for first. Null is allowed. */
+/* Launches that still run must be waited for, and graphs that hold some destroyed, before. Null is allowed. */
 ZYFA_API void zyfa_kernel_close(zyfa_kernel* kernel);
 
 typedef struct zyfa_kernel_info {
@@ -120,6 +120,7 @@ typedef struct zyfa_kernel_info {
   /* Limits. */
   int32_t alignment_bytes; /* of tensors and of their strides */
   int32_t max_heads;
+  int32_t max_batch;
   int64_t max_seqlen;
   int64_t max_row_stride_bytes;
 } zyfa_kernel_info;
@@ -166,8 +167,8 @@ typedef struct zyfa_grid {
   uint32_t dynamic_lds_bytes; /* 0 */
 } zyfa_grid;
 
-/* For launches through a runtime of one's own: the argument block as the kernel reads it, of traits' kernarg_bytes, and
-   the grid. Checks the arguments as zyfa_attention_launch does. */
+/* For launches through a runtime of one's own: the argument block as the kernel reads it, of zyfa_kernel_info's
+   kernarg_bytes, and the grid. Checks the arguments as zyfa_attention_launch does. */
 ZYFA_API zyfa_status zyfa_attention_kernargs(const zyfa_kernel* kernel, const zyfa_attention* arguments, void* kernargs,
                                              size_t kernargs_bytes, zyfa_grid* grid);
 

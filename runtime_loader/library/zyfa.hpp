@@ -3,6 +3,7 @@
 
 #include "zyfa.h"
 
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -51,6 +52,12 @@ class Kernel {
     check(zyfa_kernel_open(device.get(), code_object.c_str(), nullptr, &handle));
     handle_.reset(handle);
   }
+  // From memory, with the manifest's JSON text.
+  Kernel(const Device& device, const void* code_object, std::size_t bytes, const std::string& manifest_json) {
+    zyfa_kernel* handle = nullptr;
+    check(zyfa_kernel_open_data(device.get(), code_object, bytes, manifest_json.c_str(), &handle));
+    handle_.reset(handle);
+  }
   // The one for these traits in a folder.
   Kernel(const Device& device, const std::string& folder, const zyfa_kernel_traits& traits) {
     zyfa_kernel* handle = nullptr;
@@ -64,6 +71,26 @@ class Kernel {
   }
   void operator()(const zyfa_attention& arguments, void* stream = nullptr) const {
     check(zyfa_attention_launch(handle_.get(), &arguments, stream));
+  }
+  void operator()(const zyfa_quantise& arguments, void* stream = nullptr) const {
+    check(zyfa_quantise_launch(handle_.get(), &arguments, stream));
+  }
+  // Bytes of device memory.
+  std::size_t workspace(const zyfa_attention& arguments) const {
+    std::size_t bytes = 0;
+    check(zyfa_attention_workspace(handle_.get(), &arguments, &bytes));
+    return bytes;
+  }
+  std::size_t workspace(const zyfa_quantise& arguments) const {
+    std::size_t bytes = 0;
+    check(zyfa_quantise_workspace(handle_.get(), &arguments, &bytes));
+    return bytes;
+  }
+  // Fills an argument block of info().kernarg_bytes.
+  zyfa_grid kernargs(const zyfa_attention& arguments, void* block, std::size_t bytes) const {
+    zyfa_grid grid{};
+    check(zyfa_attention_kernargs(handle_.get(), &arguments, block, bytes, &grid));
+    return grid;
   }
   zyfa_kernel* get() const { return handle_.get(); }
 

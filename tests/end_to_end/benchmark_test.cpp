@@ -2,6 +2,7 @@
 #include "runtime_loader/hip/benchmark.h"
 #include "generator/probe_files.h"
 #include "isa/error.h"
+#include "runtime_loader/gpu_run.h"
 #include "runtime_loader/hip/hip_probe.h"
 #include "runtime_loader/probe_report.h"
 #include "tests/support/catch.h"
@@ -9,10 +10,8 @@
 #include "tests/support/process.h"
 #include "tests/support/stand_in.h"
 
-#include <chrono>
 #include <cmath>
 #include <fstream>
-#include <thread>
 
 using namespace zyfa;
 using namespace zyfa::runtime;
@@ -27,7 +26,6 @@ void write(const std::filesystem::path& file, const std::string& text) {
 SensorReadings read_sensors(const std::string& pci, const std::filesystem::path& sysfs) {
   Sensors sensors(pci, sysfs);
   sensors.start();
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
   return sensors.stop();
 }
 
@@ -67,7 +65,7 @@ TEST_CASE("Benchmark: launches, median and spread, and the model's figure beside
   const AttentionShape shape{.heads = 2, .seqlen_q = 64, .seqlen_k = 64, .causal = true};
   const AttentionInputs inputs = make_inputs(shape, InputKind::gaussian, 1, 1);
   const HipProblem problem(device, kernel.manifest, inputs, Layout::bshd);
-  const BenchmarkOptions options{.warm_up = 2, .launches = 5};
+  const BenchmarkOptions options{.warm_up_seconds = 0.01, .launches = 5};
   const Benchmark benchmark = run_benchmark(device, problem, on_gpu, options);
   REQUIRE(benchmark.seconds.size() == 5);
   CHECK(benchmark.quantile(0) <= benchmark.quantile(0.5));
@@ -79,18 +77,33 @@ TEST_CASE("Benchmark: launches, median and spread, and the model's figure beside
   std::atomic<std::int64_t> done = 0;
   const SimulatedMachine model = simulate(simulation, "nominal", isa::Machine{}, {}, done);
   Benchmark known{.seconds = {3e-6, 1e-6, 2e-6, 9e-6},
-                  .sensors = {.watts = 1000, .ghz = 2, .samples = 4, .source = "s"}};
-  const nlohmann::ordered_json json = benchmark_json(known, {.warm_up = 1, .launches = 4}, simulation, model);
+                  .sensors = {.watts = 1000, .ghz = 2, .samples = 100, .source = "s"}};
+  const nlohmann::ordered_json json = benchmark_json(known, {.warm_up_seconds = 1, .launches = 4}, simulation, model);
   const double flop = attention_flops(shape);
   CHECK(json["flop"].get<double>() == flop);
   CHECK(json["seconds"]["median"].get<double>() == Approx(2e-6));
   CHECK(json["seconds"]["max"].get<double>() == Approx(9e-6));
   CHECK(json["tflops"].get<double>() == Approx(flop / 2e-6 * 1e-12));
-  CHECK(json["tflop_per_joule"].get<double>() == Approx(4 * flop * 1e-12 / (1000 * 15e-6)));
+  CHECK(json["tflop_per_joule"].get<double>() == Approx(flop * 1e-12 / (1000 * 2e-6)));
   CHECK(json["model"]["measured_over_model"].get<double>() ==
         Approx(2e-6 / (model.estimate.clk / (model.estimate.clock_ghz * 1e9))));
-  known.sensors = {.watts = {}, .ghz = {}, .samples = 0, .source = "none"};
-  CHECK(benchmark_json(known, {.warm_up = 1, .launches = 4}, simulation, model)["tflop_per_joule"].is_null());
+  known.sensors.samples = least_samples - 1;
+  const nlohmann::ordered_json unsettled =
+      benchmark_json(known, {.warm_up_seconds = 1, .launches = 4}, simulation, model);
+  for (const char* key : {"clock_ghz", "watts", "tflop_per_joule"}) CHECK(unsettled[key].is_null());
+  CHECK_FALSE(sustained_ghz(known));
+}
+
+TEST_CASE("Repeats: outputs with other bits are counted", "[quick][hip]") {
+  const std::vector<std::byte> first(4, std::byte{1});
+  int run = 0;
+  CHECK(count_different(first, 5, [&] {
+          std::vector<std::byte> bytes = first;
+          if (++run % 2 == 0) bytes.back() = std::byte{0};
+          return bytes;
+        }) == 2);
+  CHECK(run == 5);
+  CHECK(count_different(first, 3, [&] { return first; }) == 0);
 }
 
 TEST_CASE("Probes: values on the device are the emulator's, and say what is assumed", "[hip][probes]") {

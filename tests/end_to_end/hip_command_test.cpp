@@ -82,11 +82,31 @@ TEST_CASE("zyfa-run --backend hip of a kernel that quantises", "[hip][commands][
   check_refused(run_on_stand_in(command), {"--bench", "a kernel that quantises"});
 }
 
+TEST_CASE("zyfa-run --device: a GPU that is not the process's first", "[hip][commands]") {
+  const TemporaryDirectory folder;
+  const std::vector<std::string> two = {"ZYFA_HIP_EMULATED_DEVICES=2"};
+  const std::string attention = make_kernel_file(folder, {.causal = true});
+  const std::string quantise =
+      generator::write_kernel(generator::generate_quantise({}, isa::Machine{}), folder.path()).code_object.string();
+  for (const std::string& kernel : {attention, quantise}) {
+    std::vector<std::string> command = {bin + "zyfa-run", kernel, "--seqlen", "64",
+                                        "--backend",      "hip",  "--device", "1"};
+    CHECK(run_on_stand_in(command, two).exit_code == 0);
+    command.back() = "2";
+    check_refused(run_on_stand_in(command, two), {"no GPU 2", "the 2 that HIP sees"});
+  }
+  const ProcessResult bench = run_on_stand_in({bin + "zyfa-run", attention, "--seqlen", "64", "--backend", "hip",
+                                               "--device", "1", "--bench", "--launches", "2", "--warm-up", "0"},
+                                              two);
+  CAPTURE(bench.err);
+  CHECK(bench.exit_code == 0);
+}
+
 TEST_CASE("zyfa-run --bench: one JSON with time and the model's figure", "[hip][commands]") {
   const TemporaryDirectory folder;
   const std::string kernel = make_kernel_file(folder, {.causal = true});
   const std::vector<std::string> command = {bin + "zyfa-run", kernel,       "--backend", "hip",       "--seqlen", "64",
-                                            "--bench",        "--launches", "3",         "--warm-up", "1"};
+                                            "--bench",        "--launches", "3",         "--warm-up", "0.01"};
   std::vector<std::string> as_json = command;
   as_json.push_back("--json");
   const ProcessResult result = run_on_stand_in(as_json);
@@ -99,7 +119,7 @@ TEST_CASE("zyfa-run --bench: one JSON with time and the model's figure", "[hip][
   CHECK(benchmark["model"]["machine"] == "nominal");
   const ProcessResult text = run_on_stand_in(command);
   for (const char* word :
-       {"device     AMD Instinct", "launches   3 after 1", "TFLOP/s", "measured / model", "PASSED"}) {
+       {"device     AMD Instinct", "launches   3 after 0.01 s", "TFLOP/s", "measured / model", "PASSED"}) {
     CAPTURE(word);
     CHECK(text.out.find(word) != std::string::npos);
   }
@@ -117,7 +137,9 @@ TEST_CASE("zyfa-run --probe: files, answers and what differs", "[hip][probes][co
   CHECK(json["machine_file"] == probes + "/machine.json");
   const auto machine = generator::read_json_file(probes + "/machine.json");
   CHECK(machine["mfma_denormals"]["value"] == "kept");
-  CHECK(machine["mfma_denormals"]["confidence"] == "measured");
+  // The stand-in is no hardware.
+  CHECK(json["measured"] == false);
+  CHECK(machine["mfma_denormals"]["confidence"] == "inferred");
   // What was recorded evaluates to the same.
   const ProcessResult again = run_process({bin + "zyfa-sim", "--probe", probes, "--recorded", probes, "--json"});
   CHECK(nlohmann::json::parse(again.out)["parameters"] == json["parameters"]);
@@ -154,9 +176,9 @@ TEST_CASE("zyfa-run --backend hip refuses in one line", "[hip][commands]") {
 TEST_CASE("scripts/first-run goes through, and packs what it found", "[hip][commands]") {
   const TemporaryDirectory folder;
   const std::string out = folder.file("run");
-  const ProcessResult result = run_on_stand_in(
-      {ZYFA_SOURCE_DIR "/scripts/first-run", out},
-      {"ZYFA_BUILD=" ZYFA_BINARY_DIR, "ZYFA_SEQLENS=64", "LD_LIBRARY_PATH=" ZYFA_BINARY_DIR "/hip_emulated"});
+  const ProcessResult result = run_on_stand_in({ZYFA_SOURCE_DIR "/scripts/first-run", out},
+                                               {"ZYFA_BUILD=" ZYFA_BINARY_DIR, "ZYFA_SEQLENS=64", "ZYFA_WARM_UP=0",
+                                                "LD_LIBRARY_PATH=" ZYFA_BINARY_DIR "/hip_emulated"});
   CAPTURE(result.out, result.err);
   REQUIRE(result.exit_code == 0);
   CHECK(result.out.ends_with("send " + out + ".tar.gz\n"));

@@ -106,6 +106,7 @@ TEST_CASE("Library: BF16 queries, no queries, no keys", "[library]") {
   HostCall without_keys(inputs, Layout::bshd);
   without_keys.arguments.seqlen_k = 0;
   without_keys.arguments.k.data = without_keys.arguments.v.data = nullptr;
+  without_keys.arguments.k_descale.data = without_keys.arguments.v_descale.data = nullptr;
   kernel(without_keys.arguments);
   CHECK(std::ranges::all_of(without_keys.o, [](std::uint16_t bits) { return bits == 0; }));
   CHECK(std::ranges::all_of(without_keys.lse, [](float lse) { return std::isinf(lse) && lse < 0; }));
@@ -136,6 +137,13 @@ TEST_CASE("Library: kernels are found by what they compute", "[library]") {
   check_failed(find(library.folder() + "/nowhere", lean), ZYFA_FILE_NOT_FOUND, "nowhere is no folder");
   lean.lse = 2;
   check_failed(find(library.folder(), lean), ZYFA_INVALID_ARGUMENT, "traits.lse is 2");
+  auto foreign = nlohmann::ordered_json::parse(text_of(library.manifest(0)));
+  foreign["manifest_version"] = 7;  // another version, and no manifest: passed over
+  std::ofstream(library.folder() + "/a.json") << foreign;
+  std::ofstream(library.folder() + "/b.json") << "{\"waves\": 1}";
+  for (const char* file : {"/a.co", "/b.co"}) std::ofstream(library.folder() + file) << "";
+  CHECK(zyfa::Kernel(library.device, library.folder(), traits(true, true)).info().symbol == causal.info().symbol);
+  check_failed(find(library.folder(), traits(true, false)), ZYFA_NO_KERNEL, "none of the 2 kernels");
   std::ofstream(library.manifest(1)) << "{";
   check_failed(find(library.folder(), traits(false, false)), ZYFA_BAD_CODE_OBJECT, "is not JSON");
   CHECK(kernel == nullptr);
@@ -199,6 +207,11 @@ TEST_CASE("Library: what a launch refuses", "[library]") {
       {[](zyfa_attention& a) { a.v.head_stride += 8; }, "v has a stride of"},
       {[](zyfa_attention& a) { a.q.row_stride = 64; }, "q has a row stride of 64 bytes; the kernel takes 128"},
       {[](zyfa_attention& a) { a.k_descale.batch_stride = 2; }, "k_descale has a stride of 2"},
+      {[](zyfa_attention& a) { a.q.batch_stride = std::int64_t{1} << 62; }, "q at 0x"},
+      {[](zyfa_attention& a) { a.o.head_stride = std::numeric_limits<std::int64_t>::min(); }, "o at 0x"},
+      {[](zyfa_attention& a) { a.k_descale.batch_stride = -(std::int64_t{1} << 62); }, "past the end of the address"},
+      {[](zyfa_attention& a) { a.batch = 70000; }, "70000 batch entries are more than the kernel's limit of 65535"},
+      {[](zyfa_attention& a) { a.heads = 70000; }, "70000 query heads are more than"},
       {[](zyfa_attention& a) { a.softmax_scale = -1; }, "softmax_scale is -1"},
       {[](zyfa_attention& a) { a.softmax_scale = nan_value; }, "softmax_scale is nan"},
       {[](zyfa_attention& a) { a.softmax_scale = INFINITY; }, "softmax_scale is inf"},

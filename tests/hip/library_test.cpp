@@ -137,3 +137,35 @@ TEST_CASE("HIP backend: a launch can be captured, and replays", "[library]") {
   CHECK_THROWS_AS(HipMemory(gpu.memory, std::size_t{64}), Failure);
   CHECK(hipStreamEndCapture(stream, &graph) != hipSuccess);
 }
+
+TEST_CASE("HIP backend: what opening refuses, and HIP's last error afterwards", "[library]") {
+  Gpu gpu;
+  zyfa_device* device = nullptr;
+  setenv("ZYFA_HIP_LIBRARY", "/nowhere.so", 1);
+  CHECK(zyfa_device_open(ZYFA_ABI_VERSION, ZYFA_HIP, 0, &device) == ZYFA_NO_RUNTIME);
+  CHECK(std::string(zyfa_last_error()).starts_with("cannot open ZYFA_HIP_LIBRARY=/nowhere.so"));
+  setenv("ZYFA_HIP_LIBRARY", stand_in_library.c_str(), 1);
+  CHECK(device == nullptr);
+
+  const generator::GeneratedKernel kernel = generator::generate({.causal = true}, isa::Machine{});
+  const auto status = [](auto open) {
+    try {
+      open();
+      return ZYFA_OK;
+    } catch (const Failure& failure) {
+      return failure.status();
+    }
+  };
+  const std::int64_t too_much = gpu.memory->info().lds_bytes + 1;
+  CHECK(status([&] { HipKernel(gpu.memory, kernel.code_object, kernel.plan.symbol, too_much, "k"); }) ==
+        ZYFA_WRONG_DEVICE);
+  CHECK(status([&] { HipKernel(gpu.memory, kernel.code_object, "no_such_kernel", 0, "k"); }) == ZYFA_HIP_ERROR);
+  CHECK(hipPeekAtLastError() == hipSuccess);
+  const std::vector<std::byte> cut(kernel.code_object.begin(), kernel.code_object.begin() + 1000);
+  CHECK(status([&] { HipKernel(gpu.memory, cut, kernel.plan.symbol, 0, "k"); }) == ZYFA_BAD_CODE_OBJECT);
+  CHECK(status([&] { HipMemory(gpu.memory, std::size_t{1} << 50); }) == ZYFA_OUT_OF_MEMORY);
+  CHECK(hipPeekAtLastError() == hipSuccess);
+  CHECK(hipMalloc(static_cast<void**>(nullptr), 1) != hipSuccess);  // the program's own
+  CHECK(hipPeekAtLastError() != hipSuccess);
+  static_cast<void>(hipGetLastError());
+}

@@ -136,7 +136,7 @@ TEST_CASE("Quantise: launches and workspace follow from the manifest", "[quick][
   refused([](QuantiseProblem& w) { w.codes_stride.row = std::int64_t{1} << 24; }, "row stride");
   refused([](QuantiseProblem& w) { w.descale += 2; }, "descale");
   refused([](QuantiseProblem& w) { w.workspace += 1; }, "workspace");
-  refused([](QuantiseProblem& w) { w.heads = w.heads_per_scale = 1 << 20, w.rows = 1 << 20; }, "share a descale");
+  refused([](QuantiseProblem& w) { w.heads = w.heads_per_scale = 65535, w.rows = 1 << 20; }, "share a descale");
   refused(
       [](QuantiseProblem& w) {
         w.k_descale = 0x5000;
