@@ -53,6 +53,27 @@ class Header(unittest.TestCase):
         self.assertEqual([getattr(_library, name) for name in names], list(map(int, values)))
 
 
+class Installed(unittest.TestCase):
+    def test_the_library_beside_the_package(self):
+        """Wherever libraries go. The package's part of the build alone, in a project of nothing else."""
+        source = os.path.join(os.environ["ZYFA_SOURCE_DIR"], "runtime_loader", "python")
+        project = f"cmake_minimum_required(VERSION 3.23)\nproject(package NONE)\nadd_subdirectory({source} python)\n"
+        for folder in ("lib", "lib64", "lib/x86_64-linux-gnu", "/absolute"):
+            with self.subTest(folder=folder), tempfile.TemporaryDirectory() as directory:
+                pathlib.Path(directory, "CMakeLists.txt").write_text(project)
+                build, prefix = os.path.join(directory, "build"), os.path.join(directory, "pre fix")
+                folder = folder.replace("/absolute", os.path.join(directory, "elsewhere"))
+                configure = ["cmake", "-S", directory, "-B", build, f"-DCMAKE_INSTALL_LIBDIR={folder}"]
+                for command in (configure, ["cmake", "--install", build, "--prefix", prefix]):
+                    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+                library = pathlib.Path(prefix, folder, "libzyfa.so")
+                library.parent.mkdir(parents=True, exist_ok=True)
+                library.touch()
+                package = pathlib.Path(prefix, "lib", "zyfa", "python", "zyfa")
+                self.assertTrue((package / "__init__.py").exists())
+                self.assertTrue(os.path.samefile(package / "libzyfa.so", library))
+
+
 class Finding(unittest.TestCase):
     def tearDown(self):
         zyfa.set_kernel_folder(None)
