@@ -160,7 +160,7 @@ class TorchForRocm(unittest.TestCase):
 
     def test_place_and_stream(self):
         device = types.SimpleNamespace(type="cuda", index=3)
-        tensor = mock.Mock(layout=torch.strided, requires_grad=False, device=device)
+        tensor = mock.Mock(layout=torch.strided, requires_grad=False, device=device, is_neg=lambda: False)
         with mock.patch.object(torch.version, "hip", "7.0"):
             place = _torch.place("q", tensor)
         self.assertEqual(place, _arrays.Place(_library.HIP, 3))

@@ -36,6 +36,72 @@ class Refusals(unittest.TestCase):
             self.refused(NotImplementedError, message, *inputs(), **{name: value})
         self.refused(TypeError, "qv", *inputs(), qv=1)
 
+    def test_flags(self):
+        for name in ("causal", "hadamard", "return_lse", "return_attn_probs"):
+            for bad in ("False", 1, None, torch.tensor(True), numpy.array([True])):
+                self.refused(TypeError, f"^{name} is a .*; accepted: True and False", *inputs(), **{name: bad})
+        for name in ("hadamard", "return_lse"):
+            options = {"function": zyfa.flash_attn_varlen_func, name: "False"}
+            self.refused(TypeError, f"^{name} is a str", *self.packed(), **options)
+        x = inputs()[0]
+        self.refused(TypeError, "^hadamard is a str", x, function=zyfa.quantise, hadamard="False")
+        for causal in (False, True):
+            plain = zyfa.flash_attn_func(*inputs(), causal=causal)
+            self.assertTrue(torch.equal(zyfa.flash_attn_func(*inputs(), causal=numpy.bool_(causal)), plain))
+
+    def packed(self, **changes):
+        q, k, v = (x[0] for x in inputs())
+        others = {"cu_seqlens_q": [0, 17], "cu_seqlens_k": [0, 30], "max_seqlen_q": 17, "max_seqlen_k": 30, **changes}
+        return (q, k, v, *others.values())
+
+    def test_numbers_of_another_type(self):
+        for name, bad, message in [
+            ("window_size", -1, r"window_size is a int; accepted: \(-1, -1\)"),
+            ("window_size", None, "window_size is a NoneType"),
+            ("dropout_p", None, "dropout_p is a NoneType; accepted: 0.0"),
+            ("softcap", numpy.zeros(2), "softcap is a ndarray; accepted: 0.0"),
+        ]:
+            self.refused(TypeError, message, *inputs(), **{name: bad})
+        for name in ("max_seqlen_q", "max_seqlen_k"):
+            for bad in (None, 100.0, "100"):
+                message = f"{name} is a {type(bad).__name__}; accepted: an int"
+                self.refused(TypeError, message, *self.packed(**{name: bad}), function=zyfa.flash_attn_varlen_func)
+        for name in ("cu_seqlens_q", "cu_seqlens_k"):
+            for bad in (None, 17, torch.tensor(17), [0, 17.0], "01"):
+                message = f"{name}: accepted are batch"
+                self.refused(TypeError, message, *self.packed(**{name: bad}), function=zyfa.flash_attn_varlen_func)
+        x = inputs()[0]
+        for bad in (1.0, "1", [1]):
+            message = f"kv_heads is a {type(bad).__name__}; accepted: an int"
+            self.refused(TypeError, message, x, bad, function=zyfa.quantise)
+        self.refused(TypeError, "path is a int; accepted: str", 5, function=zyfa.set_kernel_folder)
+        plain = zyfa.flash_attn_varlen_func(*self.packed())
+        longest = {"max_seqlen_q": numpy.int32(17), "max_seqlen_k": torch.tensor(30)}
+        self.assertTrue(torch.equal(zyfa.flash_attn_varlen_func(*self.packed(**longest)), plain))
+
+    def test_masked_arrays(self):
+        for i, name in enumerate("qkv"):
+            arrays = [x.to(torch.float32).numpy() for x in inputs()]
+            arrays[i] = numpy.ma.masked_array(arrays[i], arrays[i] > 1)
+            self.refused(TypeError, f"{name} is a numpy.ma.MaskedArray.*; accepted: arrays without", *arrays)
+        self.refused(TypeError, "x is a numpy.ma.MaskedArray", arrays[2], function=zyfa.quantise)
+        arrays = [x.to(torch.float32).numpy() for x in inputs()]
+        out = numpy.ma.masked_array(numpy.empty((1, 17, 4, 128), numpy.float32))
+        self.refused(TypeError, "out is a numpy.ma.MaskedArray", *arrays, out=out)
+
+    def test_negated_views(self):
+        for i, name in enumerate("qkv"):
+            for dtype in (torch.bfloat16, torch.float16):
+                tensors = inputs(dtype=dtype)
+                tensors[i] = torch._neg_view(tensors[i])
+                message = rf"{name} is a negated view .*; accepted: {name}.resolve_neg\(\)"
+                self.refused(ValueError, message, *tensors)
+        q, k, v = inputs()
+        out = torch._neg_view(torch.empty(1, 17, 4, 128, dtype=torch.bfloat16))
+        self.refused(ValueError, "out is a negated view", q, k, v, out=out)
+        negated = zyfa.flash_attn_func(q, k, torch._neg_view(v).resolve_neg())
+        self.assertTrue(torch.equal(negated, -zyfa.flash_attn_func(q, k, v)))
+
     def test_defaults_are_accepted(self):
         plain = zyfa.flash_attn_func(*inputs())
         named = zyfa.flash_attn_func(
@@ -99,7 +165,7 @@ class Refusals(unittest.TestCase):
 
     def test_a_gpu_without_rocm(self):
         device = types.SimpleNamespace(type="cuda", index=1)
-        tensor = mock.Mock(layout=torch.strided, requires_grad=False, device=device)
+        tensor = mock.Mock(layout=torch.strided, requires_grad=False, device=device, is_neg=lambda: False)
         with mock.patch.object(torch.version, "hip", None):
             with self.assertRaisesRegex(ValueError, "q is on .*; accepted: a GPU with ROCm"):
                 _torch.place("q", tensor)
@@ -125,13 +191,43 @@ class Refusals(unittest.TestCase):
             (torch.empty(1, 17, 4, 129, dtype=torch.bfloat16), ValueError, r"out has the shape \(1, 17, 4, 129\)"),
             (numpy.empty((1, 17, 4, 128), numpy.float32), TypeError, "q is a Tensor and out a ndarray"),
             (torch.empty(1, 17, 4, 256, dtype=torch.bfloat16)[..., ::2], ValueError, "last dimension of out"),
-            (torch.empty(1, 1, 4, 128, dtype=torch.bfloat16).expand(1, 17, 4, 128), ValueError, "out is expanded"),
+            (torch.empty(1, 1, 4, 128, dtype=torch.bfloat16).expand(1, 17, 4, 128), ValueError, "share memory"),
+            (torch.empty(9000, dtype=torch.bfloat16).as_strided((1, 17, 4, 128), (0, 512, 64, 1)), ValueError, "share"),
         ]:
             self.refused(kind, message, q, k, v, out=out)
         arrays = [x.to(torch.float32).numpy() for x in inputs()]
         read_only = numpy.empty((1, 17, 4, 128), numpy.float32)
         read_only.setflags(write=False)
         self.refused(ValueError, "out is read-only", *arrays, out=read_only)
+        for dtype in (numpy.uint16, numpy.float32):
+            for row, head, dim in ((0, 128, 1), (512, 0, 1), (512, 64, 1), (256, 128, 1), (-256, 128, 1), (0, 0, 0)):
+                memory = numpy.zeros(17 * 512, dtype)[16 * 256 if row < 0 else 0 :]
+                strides = [stride * memory.itemsize for stride in (0, row, head, dim)]
+                out = numpy.lib.stride_tricks.as_strided(memory, (1, 17, 4, 128), strides)
+                self.refused(ValueError, "out has elements that share memory.*; accepted: .* apart", *arrays, out=out)
+
+    def test_out_that_lies_apart(self):
+        arrays = [x.to(torch.float32).numpy() for x in inputs()]
+        expected = zyfa.flash_attn_func(*arrays)
+        dense = numpy.zeros((1, 17, 4, 128), numpy.float32)
+        for out in (
+            dense[:, ::-1, ::-1],
+            numpy.zeros((4, 17, 1, 128), numpy.float32).transpose(2, 1, 0, 3),
+            numpy.zeros((1, 17, 6, 130), numpy.float32)[:, :, 1:5, :128],
+            numpy.lib.stride_tricks.as_strided(dense, dense.shape, (0, *dense.strides[1:])),
+        ):
+            self.assertTrue(numpy.array_equal(zyfa.flash_attn_func(*arrays, out=out), expected))
+
+    def test_the_library_about_out(self):
+        q, k, v = inputs()
+        shifted = torch.empty(17 * 4 * 128 + 4, dtype=torch.bfloat16)[4:].view(1, 17, 4, 128)
+        self.refused(zyfa.Error, "^out is at .* 16 bytes", q, k, v, out=shifted)
+        narrow = torch.empty(1, 17, 4, 132, dtype=torch.bfloat16)[..., :128]
+        self.refused(zyfa.Error, "^out has a stride of 264 bytes", q, k, v, out=narrow)
+        try:
+            zyfa.flash_attn_func(q, k, v, out=narrow)
+        except zyfa.Error as error:
+            self.assertEqual(error.status, "ZYFA_INVALID_ARGUMENT")
 
     def test_descales(self):
         coded = [torch.from_numpy(support.codes(i, 1, 17, 2, 128)) for i in range(3)]

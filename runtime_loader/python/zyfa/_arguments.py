@@ -1,6 +1,9 @@
 """What the functions accept: everything else is refused here, in words that name it."""
 
+import collections.abc
 import numbers
+import operator
+import sys
 from typing import Any, List, NamedTuple, Optional, Tuple
 
 # Of queries and keys, of values and output: those that zyfa_kernels generates.
@@ -17,6 +20,28 @@ class Shape(NamedTuple):
     v_head_dim: int
 
 
+def flag(name: str, given: Any) -> bool:
+    """A bool, Python's or NumPy's. Truth of anything else is refused: that of "False" is True."""
+    numpy = sys.modules.get("numpy")
+    if isinstance(given, bool) or (numpy is not None and isinstance(given, numpy.bool_)):
+        return bool(given)
+    raise TypeError(f"{name} is a {type(given).__name__}; accepted: True and False")
+
+
+def whole(name: str, given: Any) -> int:
+    """An int, or what stands for one exactly, as NumPy's integers do."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(given).__name__}; accepted: an int") from None
+
+
+def _real(name: str, given: Any, accepted: str) -> float:
+    if not isinstance(given, numbers.Real):
+        raise TypeError(f"{name} is a {type(given).__name__}; accepted: {accepted}")
+    return float(given)
+
+
 def refuse_unsupported(
     dropout_p: float = 0.0,
     window_size: Tuple[int, ...] = (-1, -1),
@@ -26,17 +51,19 @@ def refuse_unsupported(
     block_table: Any = None,
 ) -> None:
     """FlashAttention's arguments of which only the defaults are accepted; NotImplementedError names the first other."""
-    if dropout_p != 0:
+    if _real("dropout_p", dropout_p, "0.0") != 0:
         raise NotImplementedError(f"dropout_p = {dropout_p}: there is no dropout; accepted: 0.0")
+    if not isinstance(window_size, (tuple, list)):
+        raise TypeError(f"window_size is a {type(window_size).__name__}; accepted: (-1, -1)")
     if tuple(window_size) not in ((-1, -1), (-1, -1, 0)):
         raise NotImplementedError(
             f"window_size = {tuple(window_size)}: there are no windows; accepted: (-1, -1), and `causal`"
         )
-    if softcap != 0:
+    if _real("softcap", softcap, "0.0") != 0:
         raise NotImplementedError(f"softcap = {softcap}: logits are not capped; accepted: 0.0")
     if alibi_slopes is not None:
         raise NotImplementedError("alibi_slopes: there is no ALiBi bias; accepted: None")
-    if return_attn_probs:
+    if flag("return_attn_probs", return_attn_probs):
         raise NotImplementedError(
             "return_attn_probs = True: probabilities are not kept; accepted: False, with `return_lse` the log-sum-exp"
         )
@@ -47,9 +74,7 @@ def refuse_unsupported(
 def softmax_scale_of(given: Optional[float], head_dim: int) -> float:
     if given is None:
         return head_dim**-0.5
-    if not isinstance(given, numbers.Real):
-        raise TypeError(f"softmax_scale is a {type(given).__name__}; accepted: a number, None for 1 / sqrt(head_dim)")
-    return float(given)
+    return _real("softmax_scale", given, "a number, None for 1 / sqrt(head_dim)")
 
 
 def _extents(name: str, array: Any, dimensions: Tuple[str, ...]) -> Tuple[int, ...]:
@@ -97,7 +122,8 @@ def packed_shape(q: Any, k: Any, v: Any) -> Shape:
 
 def sequence_starts(name: str, given: Any, max_seqlen: int, rows: int) -> List[int]:
     """Of cumulative lengths (batch + 1): 0, then where each sequence ends. Waits for the GPU if they are there."""
-    starts = given.tolist() if hasattr(given, "tolist") else list(given)
+    starts = given.tolist() if hasattr(given, "tolist") else given
+    starts = list(starts) if isinstance(starts, collections.abc.Iterable) else []
     if not starts or not all(isinstance(start, int) for start in starts):
         raise TypeError(f"{name}: accepted are batch + 1 integers, in one dimension")
     lengths = [end - start for start, end in zip(starts, starts[1:])]

@@ -88,6 +88,23 @@ def view_of(adapter: Any, array: Any) -> View:
     return View(adapter.pointer(array), tuple(array.shape), adapter.byte_strides(array), adapter.dtype(array))
 
 
+def check_apart(name: str, view: View) -> None:
+    """ValueError if elements may share memory. By rising stride, one step in a dimension must leave behind all that the
+    dimensions before it reach, as in every array that is a slice or a transposition of a dense one."""
+    if 0 in view.shape:
+        return
+    reach = ITEM_BYTES[view.dtype]
+    for stride, extent in sorted((abs(stride), extent) for stride, extent in zip(view.strides, view.shape)):
+        if extent == 1:
+            continue
+        if stride < reach:
+            raise ValueError(
+                f"{name} has elements that share memory: the shape {view.shape} with strides of {view.strides} bytes; "
+                "accepted: elements that lie apart"
+            )
+        reach += stride * (extent - 1)
+
+
 def dense_view_of(adapter: Any, name: str, array: Any) -> View:
     """ValueError unless elements of its last dimension are dense."""
     view = view_of(adapter, array)

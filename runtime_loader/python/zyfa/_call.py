@@ -2,8 +2,8 @@
 
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
-from ._arguments import Shape, softmax_scale_of
-from ._arrays import View, common_adapter, dense_view_of, dtype_of, view_of
+from ._arguments import Shape, flag, softmax_scale_of
+from ._arrays import View, check_apart, common_adapter, dense_view_of, dtype_of, view_of
 from ._launch import Descales, Launch, attention
 from ._quantise import quantise
 
@@ -44,6 +44,7 @@ def begin(
     """`inputs` are q, k and v, whose element type is one, of `dtypes` or, if that is None, of the adapter's real ones.
     `others` may be None; where they are arrays they must be of the same kind and place. `shape_of` says whether the
     inputs' shapes belong together."""
+    causal, hadamard = flag("causal", causal), flag("hadamard", hadamard)
     given = {name: array for name, array in others.items() if array is not None}
     adapter, place = common_adapter({**inputs, **given})
     held = {dtype_of(adapter, name, array, dtypes or adapter.REAL) for name, array in inputs.items()}
@@ -53,16 +54,18 @@ def begin(
     shape = shape_of(**inputs)
     scale = softmax_scale_of(softmax_scale, shape.head_dim)
     launch = Launch(place, adapter.stream(place))
-    return Call(adapter, launch, held.pop(), scale, bool(causal), bool(hadamard)), shape
+    return Call(adapter, launch, held.pop(), scale, causal, hadamard), shape
 
 
 def output(call: Call, out: Optional[Any], shape: Tuple[int, ...], lse_shape: Optional[Tuple[int, ...]]) -> Output:
     dtype = call.adapter.OUTPUT_OF_CODES if call.dtype in CODES else call.dtype
     if out is not None:
         dtype = dtype_of(call.adapter, "out", out, call.adapter.REAL)
-        call.adapter.check_writable("out", out)
+        if not call.adapter.is_writable(out):
+            raise ValueError("out is read-only; accepted: an array that can be written")
         if tuple(out.shape) != shape:
             raise ValueError(f"out has the shape {tuple(out.shape)}; accepted: {shape}")
+        check_apart("out", view_of(call.adapter, out))
     direct = out is not None and dtype == "bf16"
     o = out if direct else call.adapter.empty(shape, "bf16", call.launch.place)
     lse = None if lse_shape is None else call.adapter.empty(lse_shape, "fp32", call.launch.place)

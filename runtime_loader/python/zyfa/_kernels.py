@@ -26,6 +26,8 @@ class KernelCache:
 
     @folder.setter
     def folder(self, path: Union[str, "os.PathLike[str]", None]) -> None:
+        if path is not None and not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"path is a {type(path).__name__}; accepted: str, os.PathLike, None")
         if path is not None and not os.path.isdir(path):
             raise ValueError(f"{os.fspath(path)} is no folder; accepted: one with kernels (.co and .json), None")
         self._folder = None if path is None else os.path.abspath(path)

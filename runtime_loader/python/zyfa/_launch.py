@@ -1,6 +1,7 @@
 """One launch each: from views of arrays to the library's structs. Nothing here knows NumPy or PyTorch."""
 
 import ctypes
+import re
 from typing import NamedTuple, Optional
 
 from . import _library
@@ -66,4 +67,7 @@ def attention(
         seqlen_k=seqlen_k,
         softmax_scale=softmax_scale,
     )
-    _library.call("zyfa_attention_launch", kernel, ctypes.byref(arguments), launch.stream)
+    try:
+        _library.call("zyfa_attention_launch", kernel, ctypes.byref(arguments), launch.stream)
+    except _library.Error as error:  # the package's functions call `o` out
+        raise _library.Error(error.status, re.sub(r"^o (?=is |has )", "out ", str(error))) from None

@@ -27,6 +27,8 @@ def names(dtypes: Tuple[str, ...]) -> str:
 
 
 def place(name: str, array: numpy.ndarray) -> Place:
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise TypeError(f"{name} is a numpy.ma.MaskedArray, and masks are not applied; accepted: arrays without one")
     return Place(_library.EMULATOR, 0)
 
 
@@ -46,9 +48,8 @@ def stream(place: Place) -> Optional[int]:
     return None
 
 
-def check_writable(name: str, array: numpy.ndarray) -> None:
-    if not array.flags.writeable:
-        raise ValueError(f"{name} is read-only")
+def is_writable(array: numpy.ndarray) -> bool:
+    return array.flags.writeable
 
 
 def empty(shape: Tuple[int, ...], dtype: str, place: Place) -> numpy.ndarray:

@@ -28,6 +28,8 @@ def names(dtypes: Tuple[str, ...]) -> str:
 def place(name: str, tensor: torch.Tensor) -> Place:
     if tensor.layout is not torch.strided:
         raise TypeError(f"{name} is laid out as {tensor.layout}; accepted: torch.strided")
+    if tensor.is_neg():
+        raise ValueError(f"{name} is a negated view (its is_neg() is True); accepted: {name}.resolve_neg()")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise NotImplementedError(
             f"{name} requires a gradient and there is no backward; accepted: tensors that do not, or a call under "
@@ -59,9 +61,8 @@ def stream(place: Place) -> Optional[int]:
     return torch.cuda.current_stream(place.ordinal).cuda_stream if place.backend == _library.HIP else None
 
 
-def check_writable(name: str, tensor: torch.Tensor) -> None:
-    if any(stride == 0 and extent > 1 for stride, extent in zip(tensor.stride(), tensor.shape)):
-        raise ValueError(f"{name} is expanded: several of its elements are one in memory")
+def is_writable(tensor: torch.Tensor) -> bool:
+    return True
 
 
 def empty(shape: Tuple[int, ...], dtype: str, place: Place) -> torch.Tensor:

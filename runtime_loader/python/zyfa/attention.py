@@ -2,7 +2,7 @@
 
 from typing import Any, Optional, Tuple
 
-from ._arguments import dense_shape, packed_shape, refuse_unsupported, sequence_starts
+from ._arguments import dense_shape, flag, packed_shape, refuse_unsupported, sequence_starts, whole
 from ._call import CODES, attend, begin, check_descales, finish, output
 
 
@@ -46,7 +46,7 @@ def flash_attn_func(
     refuse_unsupported(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs)
     inputs = {"q": q, "k": k, "v": v}
     call, shape = begin(inputs, {"out": out}, None, dense_shape, softmax_scale, causal, hadamard)
-    lse_shape = (shape.batch, shape.heads, shape.seqlen_q) if return_lse else None
+    lse_shape = (shape.batch, shape.heads, shape.seqlen_q) if flag("return_lse", return_lse) else None
     outputs = output(call, out, (shape.batch, shape.seqlen_q, shape.heads, shape.v_head_dim), lse_shape)
     attend(call, q, k, v, None, outputs.o, outputs.lse)
     return finish(call, outputs)
@@ -76,7 +76,7 @@ def flash_attn_fp8_func(
     inputs = {"q": q, "k": k, "v": v}
     call, shape = begin(inputs, {**descales, "out": out}, CODES, dense_shape, softmax_scale, causal)
     check_descales(call, descales, shape.batch, shape.kv_heads)
-    lse_shape = (shape.batch, shape.heads, shape.seqlen_q) if return_lse else None
+    lse_shape = (shape.batch, shape.heads, shape.seqlen_q) if flag("return_lse", return_lse) else None
     outputs = output(call, out, (shape.batch, shape.seqlen_q, shape.heads, shape.v_head_dim), lse_shape)
     attend(call, q, k, v, (q_descale, k_descale, v_descale), outputs.o, outputs.lse)
     return finish(call, outputs)
@@ -119,13 +119,13 @@ def flash_attn_varlen_func(
     last sequence are 0 and -infinity."""
     refuse_unsupported(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs, block_table)
     descales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
-    coded = _are_given(descales)
-    if coded and hadamard:
+    coded, return_lse = _are_given(descales), flag("return_lse", return_lse)
+    if coded and flag("hadamard", hadamard):
         raise ValueError("hadamard = True: codes stay as they are; accepted: False, and zyfa.quantise to make them")
     inputs, dtypes = {"q": q, "k": k, "v": v}, CODES if coded else None
     call, shape = begin(inputs, {**descales, "out": out}, dtypes, packed_shape, softmax_scale, causal, hadamard)
-    starts_q = sequence_starts("cu_seqlens_q", cu_seqlens_q, max_seqlen_q, shape.seqlen_q)
-    starts_k = sequence_starts("cu_seqlens_k", cu_seqlens_k, max_seqlen_k, shape.seqlen_k)
+    starts_q = sequence_starts("cu_seqlens_q", cu_seqlens_q, whole("max_seqlen_q", max_seqlen_q), shape.seqlen_q)
+    starts_k = sequence_starts("cu_seqlens_k", cu_seqlens_k, whole("max_seqlen_k", max_seqlen_k), shape.seqlen_k)
     batch = len(starts_q) - 1
     if len(starts_k) - 1 != batch:
         raise ValueError(f"cu_seqlens_q is of {batch} sequences and cu_seqlens_k of {len(starts_k) - 1}")

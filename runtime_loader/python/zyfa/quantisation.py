@@ -2,6 +2,7 @@
 
 from typing import Any, Optional, Tuple
 
+from ._arguments import flag, whole
 from ._arrays import common_adapter, dtype_of
 from ._launch import Launch
 from ._quantise import quantise as _quantise
@@ -20,7 +21,7 @@ def quantise(x: Any, kv_heads: Optional[int] = None, *, hadamard: bool = False) 
     dtype_of(adapter, "x", x, adapter.REAL)
     if len(x.shape) != 4:
         raise ValueError(f"x has the shape {tuple(x.shape)}; accepted: (batch, seqlen, heads, head_dim)")
-    scales = x.shape[2] if kv_heads is None else kv_heads
+    scales = x.shape[2] if kv_heads is None else whole("kv_heads", kv_heads)
     if scales < 1 or x.shape[2] % scales != 0:
         raise ValueError(f"x has {x.shape[2]} heads and kv_heads is {scales}; accepted: a divisor of the heads")
-    return _quantise(adapter, Launch(place, adapter.stream(place)), "x", x, scales, hadamard)
+    return _quantise(adapter, Launch(place, adapter.stream(place)), "x", x, scales, flag("hadamard", hadamard))
