@@ -82,6 +82,21 @@ def attention(
     return (weights @ values).transpose(1, 2).numpy(), torch.logsumexp(logits, -1).numpy()
 
 
+def torch_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+    """PyTorch's own attention, in the tensors' element type: (batch, row, head, dim) to the output."""
+    group = q.shape[2] // k.shape[2]
+    k, v = k.repeat_interleave(group, 2), v.repeat_interleave(group, 2)
+    queries, keys, values = (x.transpose(1, 2) for x in (q, k, v))
+    seen = torch.ones(q.shape[1], k.shape[1], dtype=torch.bool).tril(k.shape[1] - q.shape[1]) if causal else None
+    if hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+        o = torch.nn.functional.scaled_dot_product_attention(queries, keys, values, seen)
+    else:  # before PyTorch 2.0
+        o = torch.nn.functional._scaled_dot_product_attention(queries, keys, values, seen)[0]
+    if causal:
+        o = o.masked_fill(~seen.any(1, keepdim=True), 0)  # a row without keys is 0 / 0
+    return o.transpose(1, 2)
+
+
 def as_float64(array) -> numpy.ndarray:
     if isinstance(array, torch.Tensor):
         return array.to(torch.float64).numpy()

@@ -1,8 +1,10 @@
-"""flash_attn_func and flash_attn_fp8_func against PyTorch's softmax in double precision."""
+"""flash_attn_func and flash_attn_fp8_func against PyTorch: a softmax in double precision, and its own attention."""
 
+import ctypes
 import functools
 import itertools
 import unittest
+from unittest import mock
 
 import numpy
 import torch
@@ -10,6 +12,7 @@ import torch
 import support
 import zyfa
 from support import CODES, REAL
+from zyfa import _call, _numpy
 
 # (batch, heads, kv_heads, seqlen_q, seqlen_k)
 SHAPES = [
@@ -26,6 +29,8 @@ SHAPES = [
     (1, 2, 2, 0, 128),
     (0, 2, 2, 17, 17),
 ]
+# What PyTorch's own attention may be off by in BF16, relative; PyTorch 1.13 is by 0.0074 at most in CASES.
+TORCH_BF16 = 0.01
 HEAD_DIMS = [(128, 128), (192, 128)]
 CASES = list(itertools.product(SHAPES, HEAD_DIMS, (False, True)))
 
@@ -71,6 +76,64 @@ class Dense(unittest.TestCase):
                 attend = functools.partial(zyfa.flash_attn_fp8_func, *coded, *descales, causal=causal)
                 expected = support.attention(*map(support.values, coded, descales), causal)
                 self.check(attend, expected, CODES, numpy.float32)
+
+    def check_against_torch(self, o, tensors, causal, tolerance):
+        """In fp32, and in BF16, which itself rounds logits, weights and sums."""
+        for dtype, rounding in ((torch.float32, 0), (torch.bfloat16, TORCH_BF16)):
+            with self.subTest(dtype=dtype):
+                own = support.torch_attention(*(x.to(dtype) for x in tensors), causal)
+                self.assertLessEqual(support.largest_error(o, support.as_float64(own)), tolerance + rounding)
+
+    def test_real_values_against_torch(self):
+        for shape, dims, causal in CASES:
+            with self.subTest(shape=shape, dims=dims, causal=causal):
+                tensors = [torch.from_numpy(x).to(torch.bfloat16) for x in real_inputs(shape, dims)]
+                o = zyfa.flash_attn_func(*tensors, causal=causal)
+                self.check_against_torch(o, tensors, causal, REAL[0])
+
+    def test_codes_against_torch(self):
+        for shape, dims, causal in CASES:
+            with self.subTest(shape=shape, dims=dims, causal=causal):
+                coded, descales = coded_inputs(shape, dims)
+                o = zyfa.flash_attn_fp8_func(*map(torch.from_numpy, (*coded, *descales)), causal=causal)
+                tensors = [torch.from_numpy(x) for x in map(support.values, coded, descales)]
+                self.check_against_torch(o, tensors, causal, CODES[0])
+
+    def test_torch_with_a_wrong_mask_would_be_seen(self):
+        tensors = [torch.from_numpy(x) for x in real_inputs((1, 2, 1, 129, 300), (128, 128))]
+        o = zyfa.flash_attn_func(*(x.to(torch.bfloat16) for x in tensors), causal=True)
+        top_left = support.torch_attention(tensors[0], *(x[:, :129] for x in tensors[1:]), True)
+        for wrong in (support.torch_attention(*tensors, False), top_left):
+            self.assertGreater(support.largest_error(o, support.as_float64(wrong)), REAL[0] + TORCH_BF16)
+
+    def test_no_keys_have_finite_descales(self):
+        """The kernel that quantises writes none where there are no rows."""
+        inputs = [support.bf16_bits(x) for x in real_inputs((2, 4, 2, 17, 0), (128, 128))]
+
+        def nan(shape, dtype, place):
+            array = empty(shape, dtype, place)
+            array.view(numpy.uint8)[...] = 0xFF
+            return array
+
+        empty, attention = _numpy.empty, _call.attention
+        for hadamard in (False, True):
+            passed = []
+
+            def watched(launch, q, k, v, descales, *others):
+                for view in descales:
+                    if view is not None:
+                        numbers = ctypes.c_float * (view.shape[0] * view.shape[1])
+                        passed.append(list(numbers.from_address(view.pointer)))
+                attention(launch, q, k, v, descales, *others)
+
+            with self.subTest(hadamard=hadamard):
+                with mock.patch.object(_numpy, "empty", nan), mock.patch.object(_call, "attention", watched):
+                    o, lse = zyfa.flash_attn_func(*inputs, return_lse=True, hadamard=hadamard)
+                self.assertEqual(passed[-2:], [[1] * 4] * 2)
+                self.assertEqual(len(passed), 3 if hadamard else 2)
+                self.assertTrue(numpy.isfinite(passed).all())
+                self.assertFalse(o.any())
+                self.assertTrue(numpy.isneginf(lse).all())
 
     def test_a_wrong_mask_scale_or_descale_would_be_seen(self):
         inputs = real_inputs((1, 2, 1, 129, 129), (128, 128))
