@@ -8,6 +8,9 @@
 
 #include <fmt/ostream.h>
 
+#include <cmath>
+#include <variant>
+
 namespace zyfa::runtime {
 namespace {
 
@@ -31,17 +34,27 @@ std::vector<Recorded> run_on_gpu(const std::vector<LoadedProbe>& probes,
   return recorded;
 }
 
-// What each probe answers; of those whose record is no answer, why.
+// What each probe answers, and what is no answer, with the reason.
 struct Evaluated {
   std::vector<ProbeResult> results;
   std::vector<std::string> failed;
 };
 
+// Takes answers out that no machine can have.
+void drop_impossible(ProbeResult& result, std::vector<std::string>& failed) {
+  std::erase_if(result.findings.answers, [&](const schedules::Answer& answer) {
+    const double* number = std::get_if<double>(&answer.value);
+    const bool impossible = number && !(std::round(*number) >= 0);
+    if (impossible) failed.push_back(fmt::format("{}: {} comes out as {:g}", result.name, answer.parameter, *number));
+    return impossible;
+  });
+}
+
 Evaluated evaluate(const std::vector<Recorded>& recorded) {
   Evaluated evaluated;
   for (const Recorded& record : recorded) {
     try {
-      evaluated.results.push_back(evaluate_probe(record));
+      drop_impossible(evaluated.results.emplace_back(evaluate_probe(record)), evaluated.failed);
     } catch (const Error& error) {
       evaluated.failed.push_back(fmt::format("{}: {}", record.name, error.what()));
     }

@@ -56,9 +56,10 @@ void check_pointers(const AttentionConfig& config, const zyfa_attention& a) {
                   {"v", a.v.data, keys},
                   {"o", a.o.data, queries},
                   {"lse", a.lse.data, queries && config.lse},
-                  {"q_descale", a.q_descale.data, keys && config.q_dtype == generator::QueryType::fp8},
-                  {"k_descale", a.k_descale.data, keys},
-                  {"v_descale", a.v_descale.data, keys}});
+                  // Kernels read these before they know that there are no keys.
+                  {"q_descale", a.q_descale.data, queries && config.q_dtype == generator::QueryType::fp8},
+                  {"k_descale", a.k_descale.data, queries},
+                  {"v_descale", a.v_descale.data, queries}});
 }
 
 }  // namespace

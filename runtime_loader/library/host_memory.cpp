@@ -23,7 +23,8 @@ void HostMemory::add(const char* name, Access access, std::uint64_t address, con
   }
   std::uint64_t begin = 0, end = 0;
   fits = fits && !__builtin_add_overflow(address, first, &begin) && !__builtin_add_overflow(address, last, &end);
-  if (!fits || begin == 0)
+  constexpr std::uint64_t address_space = std::uint64_t{1} << 48;  // of buffers, past which addresses wrap around
+  if (!fits || begin == 0 || end > address_space)
     throw Failure(ZYFA_INVALID_ARGUMENT,
                   "{} at {:#x} goes past the end of the address space with strides of {}, {} and {} bytes", name,
                   address, stride.row, stride.head, stride.batch);

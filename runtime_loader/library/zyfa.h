@@ -153,7 +153,8 @@ typedef struct zyfa_attention {
   zyfa_tensor v;   /* e4m3fn, v_head_dim elements a row */
   zyfa_tensor o;   /* bf16, v_head_dim elements a row; written */
   zyfa_values lse; /* seqlen_q values a (batch, query head), natural logarithm; written by kernels with traits.lse */
-  zyfa_values q_descale; /* one for each (batch, key/value head), all three; q's plays no part with bf16 queries */
+  zyfa_values q_descale; /* one for each (batch, key/value head), all three, also without keys; q's plays no part with
+                            bf16 queries */
   zyfa_values k_descale;
   zyfa_values v_descale;
   int32_t batch, heads, kv_heads;
