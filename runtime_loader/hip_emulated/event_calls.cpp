@@ -10,7 +10,8 @@ constexpr unsigned known_flags = hipEventBlockingSync | hipEventDisableTiming | 
                                  hipEventReleaseToDevice | hipEventReleaseToSystem;
 
 struct Recorded {
-  unsigned flags = 0;                    // of the event
+  int device = 0;  // of the event
+  unsigned flags = 0;
   std::shared_ptr<const Marker> marker;  // where it was recorded last; null if it never was
 };
 
@@ -20,7 +21,7 @@ hipError_t find(Runtime& all, hipEvent_t handle, Recorded& recorded) {
   std::optional<CapturedPoint> captured;
   {
     const std::scoped_lock lock(event->mutex);
-    recorded = {event->flags, event->marker};
+    recorded = {event->device, event->flags, event->marker};
     captured = event->captured;
   }
   return captured ? all.captures.captured_event(*captured) : hipSuccess;
@@ -33,6 +34,9 @@ hipError_t record(Runtime& all, const std::shared_ptr<Stream>& stream, hipEvent_
     if (const hipError_t error = all.captures.default_stream(); error != hipSuccess) return error;
   if (all.captures.status(*stream).first == hipStreamCaptureStatusInvalidated) return hipErrorStreamCaptureInvalidated;
   std::optional<CapturedPoint> point = all.captures.point(*stream);
+  if (!point && event->device != stream->device)
+    return refuse(hipErrorInvalidResourceHandle, "an event of device {} is recorded on a stream of device {}",
+                  event->device, stream->device);
   std::shared_ptr<const Marker> marker = point ? nullptr : all.enqueue(stream, {});
   const std::scoped_lock lock(event->mutex);
   event->captured = std::move(point);
@@ -46,6 +50,7 @@ hipError_t hipEventCreateWithFlags(hipEvent_t* handle, unsigned flags) {
   return device_call([&](Runtime& all) {
     if (!handle || (flags & ~known_flags) != 0) return hipErrorInvalidValue;
     auto event = std::make_shared<Event>();
+    event->device = current_device();
     event->flags = flags;
     *handle = all.events.add(std::move(event));
     return hipSuccess;
@@ -95,6 +100,9 @@ hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t
     Recorded first, last;
     if (const hipError_t error = find(all, start, first); error != hipSuccess) return error;
     if (const hipError_t error = find(all, stop, last); error != hipSuccess) return error;
+    if (first.device != last.device)
+      return refuse(hipErrorInvalidResourceHandle, "the time between an event of device {} and one of device {}",
+                    first.device, last.device);
     const bool timed = ((first.flags | last.flags) & hipEventDisableTiming) == 0;
     if (!first.marker || !last.marker || !timed) return hipErrorInvalidHandle;
     if (!first.marker->passed() || !last.marker->passed()) return hipErrorNotReady;

@@ -9,6 +9,9 @@ namespace {
 hipError_t launch(Runtime& all, const std::shared_ptr<Stream>& stream, const LaunchRequest& request) {
   auto kernel = std::make_shared<KernelLaunch>();
   if (const hipError_t error = prepare(all, request, *kernel); error != hipSuccess) return error;
+  if (const int device = kernel->function->module->device; device != stream->device)
+    return refuse(hipErrorInvalidDevice, "{} was loaded on device {} and is launched on a stream of device {}",
+                  kernel->function->image->symbol, device, stream->device);
   return all.submit(stream, hipGraphNodeTypeKernel, [&all, kernel] { run(all, *kernel); });
 }
 
@@ -41,7 +44,14 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t items_x, ui
                       items[axis], block);
       request.grid[axis] = block == 0 ? 0 : items[axis] / block;
     }
-    if ((start && !all.events.find(start)) || (stop && !all.events.find(stop))) return hipErrorInvalidHandle;
+    for (const hipEvent_t handle_of_event : {start, stop}) {
+      if (!handle_of_event) continue;
+      const std::shared_ptr<Event> event = all.events.find(handle_of_event);
+      if (!event) return hipErrorInvalidHandle;
+      if (event->device != stream->device)
+        return refuse(hipErrorInvalidResourceHandle, "a launch on device {} is to be timed by an event of device {}",
+                      stream->device, event->device);
+    }
     if (start)
       if (const hipError_t error = hipEventRecord(start, handle); error != hipSuccess) return error;
     const hipError_t error = launch(all, stream, request);

@@ -13,6 +13,7 @@ namespace {
 hipError_t add(Runtime& all, hipModule_t* handle, LoadedModule loaded) {
   if (loaded.error != hipSuccess) return refuse(loaded.error, "{}", loaded.problem);
   for (auto& function : loaded.functions) loaded.module->functions.push_back(all.functions.add(std::move(function)));
+  loaded.module->device = current_device();
   *handle = all.modules.add(std::move(loaded.module));
   return hipSuccess;
 }
@@ -22,6 +23,14 @@ hipError_t load_data(hipModule_t* handle, const void* image) {
     if (!handle || !image) return hipErrorInvalidValue;
     return add(all, handle, load_module(image, all.settings));
   });
+}
+
+// ROCm up to 6.3 ends the process in hipModuleGetFunction (DynCO::CheckDeviceIdMatch), all follow a null pointer in
+// hipFuncGetAttribute.
+hipError_t on_its_device(const Module& module, const char* call) {
+  if (module.device == current_device()) return hipSuccess;
+  return refuse(hipErrorInvalidDevice, "{} of {}, which was loaded on device {}, while device {} is current", call,
+                module.name, module.device, current_device());
 }
 
 }  // namespace
@@ -56,6 +65,7 @@ hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t handle, con
     if (!function || !name || *name == '\0') return hipErrorInvalidValue;
     const std::shared_ptr<Module> module = all.modules.find(handle);
     if (!module) return hipErrorInvalidResourceHandle;
+    if (const hipError_t error = on_its_device(*module, "hipModuleGetFunction"); error != hipSuccess) return error;
     const auto& kernels = module->object.kernels;
     const auto found = std::ranges::find(kernels, name, &zyfa::generator::KernelImage::symbol);
     if (found == kernels.end()) return refuse(hipErrorNotFound, "{} has no kernel {}", module->name, name);
@@ -69,6 +79,8 @@ hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute, hipF
     if (!value) return hipErrorInvalidValue;
     const std::shared_ptr<const Function> function = all.functions.find(handle);
     if (!function) return hipErrorInvalidDeviceFunction;
+    if (const hipError_t error = on_its_device(*function->module, "hipFuncGetAttribute"); error != hipSuccess)
+      return error;
     const zyfa::generator::KernelImage& image = *function->image;
     constexpr int most_items = 1024;
     const int lds = static_cast<int>(image.descriptor.group_segment_bytes);

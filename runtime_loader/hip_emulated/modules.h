@@ -21,6 +21,7 @@ struct Module {
   Module(const Module&) = delete;
 
   std::string name;  // of the file, or "image"
+  int device = 0;    // that was current when it was loaded: its functions run there alone
   generator::CodeObject object;
   runtime::LoadedCode loaded;
   std::vector<hipFunction_t> functions;  // of object.kernels

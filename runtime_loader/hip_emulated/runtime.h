@@ -16,6 +16,7 @@
 namespace zyfa::hip_emulated {
 
 struct Event {
+  int device = 0;  // that was current when it was created: streams of others do not record it
   unsigned flags = 0;
   mutable std::mutex mutex;  // guards what follows: where it was last recorded, if it was
   std::shared_ptr<const Marker> marker;

@@ -1,5 +1,6 @@
 // A HIP program that does what its first argument says and prints what the calls return; host_program_test.cpp runs it,
 // because a fault stays for the rest of a process.
+#include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
 
 #include <cstdint>
@@ -11,9 +12,9 @@ namespace {
 
 void say(const char* what, hipError_t error) { std::printf("%s: %s\n", what, hipGetErrorName(error)); }
 
-hipError_t launch(hipFunction_t function, void* out, void* in, std::uint32_t columns) {
+hipError_t launch(hipFunction_t function, void* out, void* in, std::uint32_t columns, hipStream_t stream = nullptr) {
   void* parameters[] = {&out, &in, &columns};
-  return hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
+  return hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, stream, parameters, nullptr);
 }
 
 int devices() {
@@ -22,7 +23,8 @@ int devices() {
   say("hipRuntimeGetVersion", hipRuntimeGetVersion(&version));
   hipDeviceProp_t properties{};
   say("hipGetDeviceProperties", hipGetDeviceProperties(&properties, 0));
-  std::printf("%d devices, version %d, %s\n", count, version, properties.gcnArchName);
+  const char* known = version / 10'000'000 == HIP_VERSION_MAJOR ? "version as built" : "another version";
+  std::printf("%d devices, %s, %s\n", count, known, properties.gcnArchName);
   void* pointer = nullptr;
   say("hipSetDevice", hipSetDevice(1));
   say("hipMalloc", hipMalloc(&pointer, 8));
@@ -61,6 +63,63 @@ int trap(const char* code_object) {
   return 0;
 }
 
+// By name: Debian's library has no C function of it to link with.
+hipError_t launch_timed(hipFunction_t function, void* data, hipStream_t stream, hipEvent_t start, hipEvent_t stop) {
+  using Launch = hipError_t (*)(hipFunction_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, size_t,
+                                hipStream_t, void**, void**, hipEvent_t, hipEvent_t, uint32_t);
+  const auto call = reinterpret_cast<Launch>(dlsym(RTLD_DEFAULT, "hipExtModuleLaunchKernel"));
+  std::uint32_t columns = 1;
+  void* parameters[] = {&data, &data, &columns};
+  return call ? call(function, 64, 1, 1, 64, 1, 1, 0, stream, parameters, nullptr, start, stop, 0) : hipErrorNotFound;
+}
+
+// What one device has, used on it and then on another.
+int two_devices(const char* code_object) {
+  hipModule_t module = nullptr;
+  hipFunction_t function = nullptr;
+  hipStream_t streams[2] = {};
+  hipEvent_t start = nullptr, stop = nullptr, other = nullptr;
+  void* data = nullptr;
+  float milliseconds = -1;
+  int size = -1;
+  say("stream of 0", hipStreamCreate(&streams[0]));
+  say("event of 0", hipEventCreate(&other));
+  say("hipSetDevice", hipSetDevice(1));
+  say("stream of 1", hipStreamCreate(&streams[1]));
+  say("hipEventCreate", hipEventCreate(&start));
+  say("hipEventCreate", hipEventCreate(&stop));
+  say("hipModuleLoad", hipModuleLoad(&module, code_object));
+  say("hipModuleGetFunction", hipModuleGetFunction(&function, module, "sum_of_row"));
+  say("hipMalloc", hipMalloc(&data, 64 * 4));
+  for (hipStream_t stream : {hipStream_t{}, streams[1]}) {
+    say("start", hipEventRecord(start, stream));
+    say("launch", launch(function, data, data, 1, stream));
+    say("stop", hipEventRecord(stop, stream));
+    say("hipEventSynchronize", hipEventSynchronize(stop));
+    say("hipEventElapsedTime", hipEventElapsedTime(&milliseconds, start, stop));
+  }
+  say("timed launch", launch_timed(function, data, streams[1], start, stop));
+  std::printf("%s\n", milliseconds >= 0 ? "timed" : "not timed");
+
+  std::printf("mixed\n");
+  say("event of 0 on null stream of 1", hipEventRecord(other, nullptr));
+  say("event of 0 on stream of 1", hipEventRecord(other, streams[1]));
+  say("event of 1 on stream of 0", hipEventRecord(stop, streams[0]));
+  say("event of 0 on stream of 0", hipEventRecord(other, streams[0]));
+  say("its end", hipEventSynchronize(other));
+  say("elapsed", hipEventElapsedTime(&milliseconds, other, stop));
+  say("launch on stream of 0", launch(function, data, data, 1, streams[0]));
+  say("launch timed by events of 0", launch_timed(function, data, streams[1], nullptr, other));
+  say("wait of 0 for 1", hipStreamWaitEvent(streams[0], stop, 0));
+  say("hipSetDevice", hipSetDevice(0));
+  say("launch on null stream of 0", launch(function, data, data, 1));
+  say("function", hipModuleGetFunction(&function, module, "sum_of_row"));
+  say("attribute", hipFuncGetAttribute(&size, HIP_FUNC_ATTRIBUTE_NUM_REGS, function));
+  say("launch on stream of 1", launch(function, data, data, 1, streams[1]));
+  say("its end", hipStreamSynchronize(streams[1]));
+  return 0;
+}
+
 // Follows a device pointer, which the host has nothing behind.
 int dereference() {
   void* pointer = nullptr;
@@ -90,8 +149,9 @@ int main(int argc, char** argv) {
   if (what == "devices") return devices();
   if (what == "illegal_address" && argc > 2) return illegal_address(argv[2]);
   if (what == "trap" && argc > 2) return trap(argv[2]);
+  if (what == "two_devices" && argc > 2) return two_devices(argv[2]);
   if (what == "dereference") return dereference();
   if (what == "exit_early") return exit_early();
-  std::fprintf(stderr, "usage: faults devices|dereference|exit_early, illegal_address|trap CODE_OBJECT\n");
+  std::fprintf(stderr, "usage: faults devices|dereference|exit_early, illegal_address|trap|two_devices CODE_OBJECT\n");
   return 2;
 }

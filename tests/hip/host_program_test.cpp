@@ -1,4 +1,4 @@
-// Programs that are built for HIP and linked with Debian's library, run with the stand-in in its place.
+// Programs that are built for HIP and linked with the real library, run with the stand-in in its place.
 #include "generator/generate.h"
 #include "runtime_loader/kernel.h"
 #include "tests/support/catch.h"
@@ -78,7 +78,7 @@ TEST_CASE("the example computes attention on the stand-in, and says what is wron
 TEST_CASE("programs see as many devices as the environment says, and their own HIP version") {
   const ProcessResult two = faults({"devices"}, {"ZYFA_HIP_EMULATED_DEVICES=2"});
   CAPTURE(two.out, two.err);
-  CHECK(holds(two.out, "2 devices, version 50221153, gfx950:sramecc+:xnack-"));
+  CHECK(holds(two.out, "2 devices, version as built, gfx950:sramecc+:xnack-"));
   CHECK(holds(two.out, "hipSetDevice: hipSuccess\nhipMalloc: hipSuccess"));
   const ProcessResult one = faults({"devices"});
   CHECK(holds(one.out, "1 devices"));
@@ -86,6 +86,39 @@ TEST_CASE("programs see as many devices as the environment says, and their own H
   const ProcessResult none = faults({"devices"}, {"ZYFA_HIP_EMULATED_DEVICES=0"});
   CHECK(holds(none.out, "hipGetDeviceCount: hipErrorNoDevice"));
   CHECK(holds(none.out, "hipMalloc: hipErrorNoDevice"));
+}
+
+TEST_CASE("what belongs to a device is used there and refused on another") {
+  if (!have_clang()) {
+    WARN(no_clang);
+    return;
+  }
+  const TemporaryDirectory directory;
+  const ProcessResult result =
+      faults({"two_devices", code_object(directory, "basics.c")}, {"ZYFA_HIP_EMULATED_DEVICES=2"});
+  CAPTURE(result.out, result.err);
+  const std::size_t mixed = result.out.find("timed\nmixed\n");
+  REQUIRE(mixed != std::string::npos);
+  CHECK_FALSE(holds(result.out.substr(0, mixed), "hipError"));
+  CHECK_FALSE(holds(result.out, "not timed"));
+  CHECK(
+      result.out.ends_with("event of 0 on null stream of 1: hipErrorInvalidHandle\n"
+                           "event of 0 on stream of 1: hipErrorInvalidHandle\n"
+                           "event of 1 on stream of 0: hipErrorInvalidHandle\n"
+                           "event of 0 on stream of 0: hipSuccess\nits end: hipSuccess\n"
+                           "elapsed: hipErrorInvalidHandle\n"
+                           "launch on stream of 0: hipErrorInvalidDevice\n"
+                           "launch timed by events of 0: hipErrorInvalidHandle\n"
+                           "wait of 0 for 1: hipSuccess\n"
+                           "hipSetDevice: hipSuccess\n"
+                           "launch on null stream of 0: hipErrorInvalidDevice\n"
+                           "function: hipErrorInvalidDevice\nattribute: hipErrorInvalidDevice\n"
+                           "launch on stream of 1: hipSuccess\nits end: hipSuccess\n"));
+  for (const char* line : {"an event of device 0 is recorded on a stream of device 1",
+                           "the time between an event of device 0 and one of device 1",
+                           "sum_of_row was loaded on device 1 and is launched on a stream of device 0",
+                           "a launch on device 1 is to be timed by an event of device 0"})
+    CHECK(holds(result.err, line));
 }
 
 TEST_CASE("a kernel that reads outside of allocations is told at the next synchronisation, and the error stays") {
