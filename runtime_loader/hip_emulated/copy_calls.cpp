@@ -30,18 +30,21 @@ bool find(Runtime& all, const void* pointer, std::size_t pitch, const Extent& ex
 }
 
 bool suits(hipMemcpyKind kind, const Side& to, const Side& from) {
-  switch (kind) {
+  constexpr int device_to_device_no_cu = 1024;  // hipMemcpyDeviceToDeviceNoCU of HIP 6
+  switch (static_cast<int>(kind)) {
     case hipMemcpyHostToDevice:
       return !to.pageable();
     case hipMemcpyDeviceToHost:
       return !from.pageable();
     case hipMemcpyDeviceToDevice:
+    case device_to_device_no_cu:
       return !to.pageable() && !from.pageable();
     case hipMemcpyHostToHost:
     case hipMemcpyDefault:
       return true;
+    default:
+      return false;
   }
-  return false;
 }
 
 void copy(const Side& to, const Side& from, const Extent& extent) {
@@ -122,7 +125,7 @@ hipError_t hipMemcpyWithStream(void* to, const void* from, size_t bytes, hipMemc
 hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
   return copy_async(to, from, bytes, kind, stream);
 }
-hipError_t hipMemcpyHtoD(hipDeviceptr_t to, void* from, size_t bytes) {
+hipError_t hipMemcpyHtoD(hipDeviceptr_t to, HostSource from, size_t bytes) {
   return copy_now(to, from, bytes, hipMemcpyHostToDevice);
 }
 hipError_t hipMemcpyDtoH(void* to, hipDeviceptr_t from, size_t bytes) {
@@ -131,7 +134,7 @@ hipError_t hipMemcpyDtoH(void* to, hipDeviceptr_t from, size_t bytes) {
 hipError_t hipMemcpyDtoD(hipDeviceptr_t to, hipDeviceptr_t from, size_t bytes) {
   return copy_now(to, from, bytes, hipMemcpyDeviceToDevice);
 }
-hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, void* from, size_t bytes, hipStream_t stream) {
+hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, HostSource from, size_t bytes, hipStream_t stream) {
   return copy_async(to, from, bytes, hipMemcpyHostToDevice, stream);
 }
 hipError_t hipMemcpyDtoHAsync(void* to, hipDeviceptr_t from, size_t bytes, hipStream_t stream) {

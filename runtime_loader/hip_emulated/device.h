@@ -4,10 +4,11 @@
 #include "runtime_loader/hip_emulated/hip.h"
 #include "runtime_loader/hip_emulated/settings.h"
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zyfa::hip_emulated {
 
@@ -23,11 +24,10 @@ int hip_version(int api);
 // not, read as 0.
 std::optional<int> device_attribute(int attribute, int device);
 
-hipDeviceProp_t device_properties(const Settings& settings, std::size_t memory_bytes, int device);
-
-// hipDeviceProp_tR0600 of HIP 6 and 7.
-inline constexpr std::size_t r0600_bytes = 1472;
-std::array<std::byte, r0600_bytes> device_properties_r0600(const Settings& settings, std::size_t memory_bytes,
-                                                           int device);
+// The struct of hipGetDeviceProperties: HIP 5's, and hipDeviceProp_tR0600 of HIP 6 and 7. Bytes, as a header has one of
+// them alone.
+enum class PropertiesOf : std::uint8_t { hip_5, r0600 };
+std::vector<std::byte> device_properties(const Settings& settings, std::size_t memory_bytes, int device,
+                                         PropertiesOf version);
 
 }  // namespace zyfa::hip_emulated

@@ -34,6 +34,15 @@ hipError_t version(int* to) {
   return call([&](Runtime& all) { return set(to, hip_version(all.settings.api)); });
 }
 
+hipError_t properties(void* to, int device, PropertiesOf version) {
+  return about_device(device, [&](Runtime& all) {
+    if (!to) return hipErrorInvalidValue;
+    const auto bytes = device_properties(all.settings, all.allocations.device_bytes(), device, version);
+    std::memcpy(to, bytes.data(), bytes.size());
+    return hipSuccess;
+  });
+}
+
 std::string bus_id(int device) { return fmt::format("0000:{:02x}:00.0", device_bus(device)); }
 
 }  // namespace
@@ -87,22 +96,8 @@ hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int
   });
 }
 
-hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
-  return about_device(device, [&](Runtime& all) {
-    if (!properties) return hipErrorInvalidValue;
-    *properties = device_properties(all.settings, all.allocations.device_bytes(), device);
-    return hipSuccess;
-  });
-}
-
-hipError_t hipGetDevicePropertiesR0600(void* properties, int device) {
-  return about_device(device, [&](Runtime& all) {
-    if (!properties) return hipErrorInvalidValue;
-    const auto bytes = device_properties_r0600(all.settings, all.allocations.device_bytes(), device);
-    std::memcpy(properties, bytes.data(), bytes.size());
-    return hipSuccess;
-  });
-}
+hipError_t hip_5_properties(void* to, int device) { return properties(to, device, PropertiesOf::hip_5); }
+hipError_t r0600_properties(void* to, int device) { return properties(to, device, PropertiesOf::r0600); }
 
 hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t device) {
   return about_device(device, [&](Runtime&) {

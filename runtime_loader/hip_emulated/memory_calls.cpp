@@ -24,6 +24,10 @@ hipError_t allocate_now(void** pointer, std::size_t bytes, MemoryKind kind, unsi
   });
 }
 
+hipError_t allocate_host(void** pointer, std::size_t bytes, unsigned flags) {
+  return allocate_now(pointer, bytes, MemoryKind::host, flags);
+}
+
 // Waits for all that may still use the memory.
 hipError_t free_now(void* pointer) {
   return device_call([&](Runtime& all) {
@@ -54,12 +58,10 @@ hipError_t hipMallocManaged(void** pointer, size_t bytes, unsigned flags) {
   return allocate_now(pointer, bytes, MemoryKind::managed, flags);
 }
 
-hipError_t hipHostMalloc(void** pointer, size_t bytes, unsigned flags) {
-  return allocate_now(pointer, bytes, MemoryKind::host, flags);
-}
-hipError_t hipHostAlloc(void** pointer, size_t bytes, unsigned flags) { return hipHostMalloc(pointer, bytes, flags); }
-hipError_t hipMallocHost(void** pointer, size_t bytes) { return hipHostMalloc(pointer, bytes, 0); }
-hipError_t hipMemAllocHost(void** pointer, size_t bytes) { return hipHostMalloc(pointer, bytes, 0); }
+hipError_t hipHostMalloc(void** pointer, size_t bytes, unsigned flags) { return allocate_host(pointer, bytes, flags); }
+hipError_t hipHostAlloc(void** pointer, size_t bytes, unsigned flags) { return allocate_host(pointer, bytes, flags); }
+hipError_t hipMallocHost(void** pointer, size_t bytes) { return allocate_host(pointer, bytes, 0); }
+hipError_t hipMemAllocHost(void** pointer, size_t bytes) { return allocate_host(pointer, bytes, 0); }
 
 hipError_t hipFree(void* pointer) { return free_now(pointer); }
 hipError_t hipHostFree(void* pointer) { return free_now(pointer); }
@@ -109,19 +111,20 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void
   return device_call([&](Runtime& all) {
     if (!attributes) return hipErrorInvalidValue;
     *attributes = {};
+    auto& [type, device, device_pointer, host_pointer, managed, flags] = *attributes;  // HIP 6 renamed the first
     const std::optional<Place> place = all.allocations.find(pointer);
     if (!place || place->bytes_left() == 0) {
       if (all.settings.api < 6) return hipErrorInvalidValue;
-      attributes->device = -2;  // hipInvalidDeviceId
+      device = -2;  // hipInvalidDeviceId
       return hipSuccess;
     }
     const MemoryKind kind = place->allocation->kind;
-    attributes->memoryType = static_cast<hipMemoryType>(memory_type(all.settings, kind));
-    attributes->device = place->allocation->device;
-    attributes->devicePointer = const_cast<void*>(pointer);
-    if (kind != MemoryKind::device) attributes->hostPointer = place->data();
-    attributes->isManaged = kind == MemoryKind::managed;
-    attributes->allocationFlags = place->allocation->flags;
+    type = static_cast<hipMemoryType>(memory_type(all.settings, kind));
+    device = place->allocation->device;
+    device_pointer = const_cast<void*>(pointer);
+    if (kind != MemoryKind::device) host_pointer = place->data();
+    managed = kind == MemoryKind::managed;
+    flags = place->allocation->flags;
     return hipSuccess;
   });
 }
