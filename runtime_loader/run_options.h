@@ -46,7 +46,7 @@ void add_run_options(CLI::App& app, RunArguments& args);
 // Throws Error for an option that was given and does not go with the backend, or with --probe.
 void check_backend(const CLI::App& app, const RunArguments& args);
 
-// The same for one that does not go with a kernel that quantises: it takes rows, and runs on the emulator.
+// The same for one that does not go with a kernel that quantises, which takes rows and no queries, keys or values.
 void check_quantise(const CLI::App& app);
 
 }  // namespace zyfa::runtime
