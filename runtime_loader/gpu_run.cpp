@@ -14,9 +14,7 @@ namespace zyfa::runtime {
 namespace {
 
 // O and LSE, byte for byte.
-std::vector<std::byte> written(const HipProblem& problem) {
-  const std::vector<std::uint16_t> o = problem.o();
-  const std::vector<float> lse = problem.lse();
+std::vector<std::byte> bytes_of(const std::vector<std::uint16_t>& o, const std::vector<float>& lse) {
   std::vector<std::byte> bytes(o.size() * sizeof o[0] + lse.size() * sizeof lse[0]);
   std::ranges::copy(std::as_bytes(std::span(lse)), std::ranges::copy(std::as_bytes(std::span(o)), bytes.begin()).out);
   return bytes;
@@ -68,10 +66,10 @@ GpuRun run_on_gpu(const RunArguments& args, const Kernel& kernel, const Attentio
   result.run.o = problem.o();
   result.run.lse = problem.lse();
   result.run.seconds = stop.seconds_since(start);
-  result.report.different = count_different(written(problem), args.repeat - 1, [&] {
+  result.report.different = count_different(bytes_of(result.run.o, result.run.lse), args.repeat - 1, [&] {
     problem.clear();
     problem.launch(on_gpu);
-    return written(problem);
+    return bytes_of(problem.o(), problem.lse());
   });
   if (args.bench && inputs.shape.seqlen_q > 0)
     result.report.benchmark = measure(args, inputs.shape, device, problem, on_gpu);

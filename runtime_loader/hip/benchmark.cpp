@@ -18,8 +18,13 @@ using Json = nlohmann::ordered_json;
 
 Json number_or_null(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
-std::string text_or(const Json& value, const char* format_unit, const char* otherwise) {
-  return value.is_null() ? std::string(otherwise) : fmt::format("{:.4g}{}", value.get<double>(), format_unit);
+// A reading that was seen often enough.
+std::optional<double> sustained(const SensorReadings& sensors, std::optional<double> reading) {
+  return sensors.samples < least_samples ? std::nullopt : reading;
+}
+
+std::string known(const Json& value, const char* unit) {
+  return value.is_null() ? "not known" : fmt::format("{:.4g} {}", value.get<double>(), unit);
 }
 
 }  // namespace
@@ -69,15 +74,14 @@ Benchmark run_benchmark(std::shared_ptr<const HipDevice> device, const HipProble
 }
 
 std::optional<double> sustained_ghz(const Benchmark& benchmark) {
-  return benchmark.sensors.samples < least_samples ? std::nullopt : benchmark.sensors.ghz;
+  return sustained(benchmark.sensors, benchmark.sensors.ghz);
 }
 
 Json benchmark_json(const Benchmark& benchmark, const BenchmarkOptions& options, const Simulation& simulation,
                     const SimulatedMachine& model) {
   const double flop = model.estimate.flop, median = benchmark.quantile(0.5);
   const SensorReadings& sensors = benchmark.sensors;
-  const std::optional<double> ghz = sustained_ghz(benchmark),
-                              watts = sensors.samples < least_samples ? std::nullopt : sensors.watts;
+  const std::optional<double> ghz = sustained_ghz(benchmark), watts = sustained(sensors, sensors.watts);
   const double model_seconds = model.estimate.clk / (model.estimate.clock_ghz * 1e9);
   return {{"problem", simulation.problem()},
           {"launches", options.launches},
@@ -116,9 +120,10 @@ void print_benchmark(const Json& json) {
       seconds["p10"].get<double>() * 1e6, seconds["p90"].get<double>() * 1e6);
   fmt::print("speed      {:.4g} TFLOP/s ({})\n", json["tflops"].get<double>(),
              json["flop_convention"].get<std::string>());
-  fmt::print("clock      {}\npower      {}, {}\n", text_or(json["clock_ghz"], " GHz", "no sensor"),
-             text_or(json["watts"], " W", "no sensor"),
-             text_or(json["tflop_per_joule"], " TFLOP/J", json["sensors"]["source"].get<std::string>().c_str()));
+  fmt::print("clock      {}\npower      {}, {}\n", known(json["clock_ghz"], "GHz"), known(json["watts"], "W"),
+             known(json["tflop_per_joule"], "TFLOP/J"));
+  fmt::print("sensors    {} samples of {}\n", json["sensors"]["samples"].get<int>(),
+             json["sensors"]["source"].get<std::string>());
   fmt::print("model      {:.1f} us, {:.4g} TFLOP/s at {:.3g} GHz ({}), bound by {}; measured / model {:.3f}\n",
              model["seconds"].get<double>() * 1e6, model["tflops"].get<double>(), model["clock_ghz"].get<double>(),
              model["clock_source"].get<std::string>(), model["bound"].get<std::string>(),

@@ -106,7 +106,9 @@ HipKernel::HipKernel(std::shared_ptr<const HipDevice> device, std::span<const st
   function_ = function;
 }
 
-HipKernel::~HipKernel() { static_cast<void>(device_->library().hipModuleUnload(static_cast<hipModule_t>(module_))); }
+HipKernel::~HipKernel() {
+  device_->library().succeeded(device_->library().hipModuleUnload(static_cast<hipModule_t>(module_)));
+}
 
 void HipKernel::launch(const LaunchGrid& grid, std::span<const std::byte> kernargs, void* stream) const {
   const auto& [x, y, z] = grid.workgroups;
