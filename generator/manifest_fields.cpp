@@ -4,6 +4,16 @@ namespace zyfa::generator {
 
 using nlohmann::ordered_json;
 
+ordered_json manifest_head(std::string_view kind, const std::string& symbol, int code_object_version) {
+  return {{"manifest_version", manifest_version},
+          {"kind", kind},
+          {"generator", fmt::format("zyfa {}", ZYFA_VERSION)},
+          {"symbol", symbol},
+          {"arch", "gfx950"},
+          {"code_object_version", code_object_version},
+          {"validation", "by emulation only; not run on a gfx950"}};
+}
+
 ordered_json kernarg_table(std::span<const KernargField> arguments) {
   ordered_json fields = ordered_json::array();
   for (const KernargField& field : arguments)

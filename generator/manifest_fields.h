@@ -12,6 +12,9 @@ namespace zyfa::generator {
 
 inline constexpr int manifest_version = 1;
 
+// The keys that every manifest begins with: versions, kind, symbol, architecture and what has validated the kernel.
+nlohmann::ordered_json manifest_head(std::string_view kind, const std::string& symbol, int code_object_version);
+
 nlohmann::ordered_json kernarg_table(std::span<const KernargField> fields);
 nlohmann::ordered_json register_map(const KernelBody& body);
 

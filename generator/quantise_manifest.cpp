@@ -64,29 +64,25 @@ ordered_json limits() {
 
 ordered_json make_manifest(const QuantisePlan& plan, const KernelBody& body, const isa::Machine& machine,
                            std::span<const std::byte> code_object) {
-  return {{"manifest_version", manifest_version},
-          {"kind", "quantise"},
-          {"generator", fmt::format("zyfa {}", ZYFA_VERSION)},
-          {"symbol", plan.symbol},
-          {"arch", "gfx950"},
-          {"code_object_version", plan.config.code_object_version},
-          {"validation", "by emulation only; not run on a gfx950"},
-          {"config", to_json(plan.config)},
-          {"machine_overrides", changed_values(machine)},
-          {"sha256", {{"code_object", sha256(code_object)}}},
-          {"launch", launch(plan)},
-          {"kernargs", {{"size", sizeof(QuantiseKernargs)}, {"fields", kernarg_table(quantise_kernarg_fields())}}},
-          {"resources",
-           {{"lds_bytes", plan.lds_bytes},
-            {"vgprs", body.vgprs},
-            {"agprs", body.agprs},
-            {"sgprs", body.sgprs},
-            {"waves_per_workgroup", plan.waves},
-            {"waves_per_simd", isa::waves_per_simd(machine, body.vgprs + body.agprs)},
-            {"instructions", body.program.code.size()}}},
-          {"register_map", register_map(body)},
-          {"semantics", semantics(plan)},
-          {"limits", limits()}};
+  ordered_json manifest = manifest_head("quantise", plan.symbol, plan.config.code_object_version);
+  manifest.update(
+      {{"config", to_json(plan.config)},
+       {"machine_overrides", changed_values(machine)},
+       {"sha256", {{"code_object", sha256(code_object)}}},
+       {"launch", launch(plan)},
+       {"kernargs", {{"size", sizeof(QuantiseKernargs)}, {"fields", kernarg_table(quantise_kernarg_fields())}}},
+       {"resources",
+        {{"lds_bytes", plan.lds_bytes},
+         {"vgprs", body.vgprs},
+         {"agprs", body.agprs},
+         {"sgprs", body.sgprs},
+         {"waves_per_workgroup", plan.waves},
+         {"waves_per_simd", isa::waves_per_simd(machine, body.vgprs + body.agprs)},
+         {"instructions", body.program.code.size()}}},
+       {"register_map", register_map(body)},
+       {"semantics", semantics(plan)},
+       {"limits", limits()}});
+  return manifest;
 }
 
 QuantiseManifest quantise_manifest_from_json(const nlohmann::json& json, const std::string& source) {
